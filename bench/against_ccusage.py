@@ -89,7 +89,7 @@ class Ccusage:
 
 
 @dataclass
-class Evidence:
+class UsageEvidence:
     """The rows of one message, as they are in the files."""
 
     lines: dict[Path, list[bytes]] = field(default_factory=lambda: defaultdict(list))
@@ -129,9 +129,9 @@ def _with_request(line: bytes) -> bytes:
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def gather(home: Path) -> dict[str, Evidence]:
+def gather(home: Path) -> dict[str, UsageEvidence]:
     """Every message with usage, by its id, or by the id of its row. Uses plain `json`, none of our code."""
-    found: dict[str, Evidence] = defaultdict(Evidence)
+    found: dict[str, UsageEvidence] = defaultdict(UsageEvidence)
     for path in sorted((home / "projects").rglob("*.jsonl")):
         with path.open("rb") as file:
             for line in file:
@@ -156,7 +156,7 @@ def objects(line: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _take(found: dict[str, Evidence], path: Path, line: bytes, row: dict[str, Any], *, is_glued: bool) -> None:
+def _take(found: dict[str, UsageEvidence], path: Path, line: bytes, row: dict[str, Any], *, is_glued: bool) -> None:
     kind, inner = row.get("type"), row
     if kind == "progress":
         inner = (row.get("data") or {}).get("message") or {}
@@ -186,7 +186,7 @@ def ours_of(home: Path, library: Path) -> tuple[Tokens, dict[str, Tokens], dict[
     return total, counted, answer
 
 
-def theirs_of(ccusage: Ccusage, evidence: Mapping[str, Evidence]) -> dict[str, Tokens]:
+def theirs_of(ccusage: Ccusage, evidence: Mapping[str, UsageEvidence]) -> dict[str, Tokens]:
     """What ccusage counts for each message: each on a separate day."""
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as name:
         home, messages = Path(name), {}
@@ -205,7 +205,7 @@ def theirs_of(ccusage: Ccusage, evidence: Mapping[str, Evidence]) -> dict[str, T
     return {messages[row["period"]]: tuple(int(row[name]) for name in THEIRS) for row in answer["daily"]}
 
 
-def reason_of(told: Evidence | None, ours: Tokens, theirs: Tokens) -> str:
+def reason_of(told: UsageEvidence | None, ours: Tokens, theirs: Tokens) -> str:
     """Why a message is counted differently, as far as its rows tell."""
     if told is None:
         return "no row of it was found"

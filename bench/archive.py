@@ -56,14 +56,14 @@ class Contestant:
 
 
 @dataclass
-class Run:
+class ArchiveRun:
     """The best of some runs: seconds of the wall clock and of CPU time, and the bytes that it added to the target."""
 
     wall: float = NEVER
     cpu: float = NEVER
     stored: int = 0
 
-    def take(self, other: "Run") -> None:
+    def take(self, other: "ArchiveRun") -> None:
         """Have the better of both."""
         self.wall = min(self.wall, other.wall)
         self.cpu = min(self.cpu, other.cpu)
@@ -71,15 +71,15 @@ class Run:
 
 
 @dataclass
-class Result:
+class ArchiveResult:
     """One row of the table."""
 
     name: str
-    first: Run
-    appended: Run
-    verify: Run | None
-    first_of_many: Run
-    nothing_new: Run
+    first: ArchiveRun
+    appended: ArchiveRun
+    verify: ArchiveRun | None
+    first_of_many: ArchiveRun
+    nothing_new: ArchiveRun
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Opening:
+class ArchiveOpening:
     """Seconds until an archive can be read from."""
 
     few: float
@@ -215,7 +215,7 @@ class Arena:
             if contestant.prepare:
                 self.run(contestant, contestant.prepare)
 
-    def run(self, contestant: Contestant, command: str) -> Run:
+    def run(self, contestant: Contestant, command: str) -> ArchiveRun:
         """Run a command to its end and see what it took."""
         self._runs += 1
         target = self.target(contestant)
@@ -238,7 +238,7 @@ class Arena:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise RuntimeError(f"{contestant.name} ended with {process.returncode}: {command}")
-        return Run(wall, usage.ru_utime + usage.ru_stime, size_of(target) - before)
+        return ArchiveRun(wall, usage.ru_utime + usage.ru_stime, size_of(target) - before)
 
 
 def append_to(paths: Sequence[Path], others: Sequence[bytes]) -> None:
@@ -251,10 +251,17 @@ def append_to(paths: Sequence[Path], others: Sequence[bytes]) -> None:
 
 def measure(
     arena: Arena, many: Arena, contestants: Sequence[Contestant], grown: Sequence[Path], rounds: int
-) -> list[Result]:
+) -> list[ArchiveResult]:
     """Run every contestant in turn, several times; return the best round of each."""
     results = {
-        contestant.name: Result(contestant.name, Run(), Run(), Run() if contestant.verify else None, Run(), Run())
+        contestant.name: ArchiveResult(
+            contestant.name,
+            ArchiveRun(),
+            ArchiveRun(),
+            ArchiveRun() if contestant.verify else None,
+            ArchiveRun(),
+            ArchiveRun(),
+        )
         for contestant in contestants
     }
     sizes = [path.stat().st_size for path in grown]
@@ -320,7 +327,7 @@ def opening(folder: Path, runs: int = 5) -> float:
     return best
 
 
-def aims(results: Sequence[Result], raw: int) -> list[Aim]:
+def aims(results: Sequence[ArchiveResult], raw: int) -> list[Aim]:
     """The targets, and whether they are met."""
     by_name = {result.name: result for result in results}
     ours, tar, restic = by_name[OURS], by_name.get(TAR), by_name.get(RESTIC)
@@ -332,7 +339,7 @@ def aims(results: Sequence[Result], raw: int) -> list[Aim]:
     ]
 
 
-def _print(results: Sequence[Result], raw: int, grown: int) -> None:
+def _print(results: Sequence[ArchiveResult], raw: int, grown: int) -> None:
     print(f"{'':20}{'first':>12}{'':>10}{'stored':>15}{'':>8}{'2 KB each':>12}{'stored':>18}{'verify':>8}")
     print(
         f"{'':20}{'MB/s wall':>12}{'MB/s CPU':>10}{'bytes':>15}{'of raw':>8}{'s wall':>12}{'× appended':>18}{'MB/s':>8}"
@@ -345,7 +352,7 @@ def _print(results: Sequence[Result], raw: int, grown: int) -> None:
         )
 
 
-def _print_many(results: Sequence[Result], files: int) -> None:
+def _print_many(results: Sequence[ArchiveResult], files: int) -> None:
     print(f"\n{files:,} small files")
     print(f"{'':20}{'first, s':>12}{'nothing new, s wall':>22}{'s CPU':>8}{'bytes':>10}")
     for row in results:
@@ -377,7 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results = measure(arena, many, contestants, grown, options.rounds)
             growth = grow(folder, material, options.appends)
             ours = contestants[0]
-            opened = Opening(
+            opened = ArchiveOpening(
                 opening(arena.target(ours)), opening(many.target(ours)), opening(folder / "growing-archive")
             )
     reached = aims(results, raw)

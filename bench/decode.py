@@ -46,7 +46,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Result:
+class DecodeResult:
     """One row of the table."""
 
     name: str
@@ -238,7 +238,7 @@ CONTESTANTS: Final[dict[str, Contestant]] = {
 READING: Final = "backscroll.files.reading.Reading only"
 
 
-def measure(paths: Sequence[Path], rounds: int) -> list[Result]:
+def measure(paths: Sequence[Path], rounds: int) -> list[DecodeResult]:
     """Run every contestant in turn, several times; return the best round of each."""
     size = sum(path.stat().st_size for path in paths)
     best: dict[str, float] = {}
@@ -260,7 +260,7 @@ def measure(paths: Sequence[Path], rounds: int) -> list[Result]:
     plain = best[PLAIN]
     split = best[SPLIT]
     return [
-        Result(
+        DecodeResult(
             name=name,
             megabytes_per_second=size / 1e6 / seconds,
             times_json=plain / seconds,

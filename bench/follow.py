@@ -31,7 +31,7 @@ from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from bench.generate import Mix, _size, generate
 from bench.generator.play import _latest_sound_sessions
-from bench.generator.rows import Tally, Transcript, client, new_uuid
+from bench.generator.rows import GeneratedTranscript, Tally, client, new_uuid
 
 AIM: Final = 0.100
 """Seconds, the median from append to found."""
@@ -168,7 +168,7 @@ class Speaker:
         self.path = path
         self._lines: list[bytes] = []
         self.size = 0
-        self._transcript = Transcript(
+        self._transcript = GeneratedTranscript(
             self, Tally(), rng, client=client(last["version"]), session_id=last["sessionId"], cwd=last["cwd"],
             branch=last.get("gitBranch", "main"), slug=last.get("slug", ""), now=time.time_ns() // 1_000_000,
         )  # fmt: skip
@@ -204,7 +204,7 @@ def make_long_session(root: Path, records: int, rng: Random) -> Path:
     path = some.parent / f"{session}.jsonl"
     with path.open("xb") as file:
         sink = _File(file.write)
-        transcript = Transcript(
+        transcript = GeneratedTranscript(
             sink, Tally(), rng, client=client("2.1.200"), session_id=session, cwd="/home/mara/long", branch="main",
             slug="", now=1_790_000_000_000,
         )  # fmt: skip

@@ -15,14 +15,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.generator.homes import Maker, Summary
+from bench.generator.homes import GeneratedSummary, Maker
 from bench.generator.margins import Mix
-from bench.generator.play import Player, play
+from bench.generator.play import GeneratedPlayer, play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mix", "Player", "Summary", "generate", "play"]
+__all__ = ["GeneratedPlayer", "GeneratedSummary", "Mix", "generate", "play"]
 
 _MEAN_SESSION = 1_100_000
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -30,7 +30,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 def generate(
     root: Path, *, sessions: int, total_bytes: int | None = None, seed: int = 1, mix: Mix | None = None
-) -> Summary:
+) -> GeneratedSummary:
     """Write a home with that many sessions under `root`, which must be missing or empty.
 
     `total_bytes` (1.1 MB a session unless given) is what all files together come to, give or take a few percent:
@@ -80,7 +80,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     return 0
 
 
-def _print_summary(summary: Summary, seconds: float, *, as_json: bool) -> None:
+def _print_summary(summary: GeneratedSummary, seconds: float, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(asdict(summary), indent=2))
         return
@@ -94,7 +94,7 @@ def _print_summary(summary: Summary, seconds: float, *, as_json: bool) -> None:
 
 def _live(root: Path, seed: int, rate: float, seconds: float, tear: float) -> None:
     """Play in real time. A step that is late is not made up for: the pace never bursts."""
-    player = Player(root, seed=seed, tear=tear, now=lambda: time.time_ns() // 1_000_000)
+    player = GeneratedPlayer(root, seed=seed, tear=tear, now=lambda: time.time_ns() // 1_000_000)
     steps = lines = written = 0
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:

@@ -25,7 +25,7 @@ from uuid import UUID
 from bench.generate import _size, generate
 from bench.peers import SYNC_LIMIT, succeed
 from bench.search import say
-from bench.viewer import Session
+from bench.viewer import ViewerSession
 
 AIMS: Final = {
     "first page of a chat": 0.5, "export to html": 10.0, "/stats": 0.5, "blame": 0.3, "file": 0.3, "tools": 0.3,
@@ -150,8 +150,8 @@ def measure(source: Path, what: str, home: Path, library: Path) -> tuple[float, 
 def make_libraries(folder: Path, options: argparse.Namespace, sources: Sequence[Path]) -> dict[str, Path]:
     """The homes by the figures measured on them, each with a library for every checkout next to it."""
     homes = {name: folder / name / "home" for name in ("chat", "export", "stats", "calls")}
-    Session(homes["chat"], 1).fill(options.messages)
-    Session(homes["export"], 2).fill(options.export * MESSAGES_A_MEGABYTE // 1_000_000)
+    ViewerSession(homes["chat"], 1).fill(options.messages)
+    ViewerSession(homes["export"], 2).fill(options.export * MESSAGES_A_MEGABYTE // 1_000_000)
     generate(homes["stats"], sessions=max(1, options.bytes // 1_100_000), total_bytes=options.bytes, seed=7)
     fill_calls(homes["calls"], options.calls)
     for name, home in homes.items():

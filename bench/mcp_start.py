@@ -34,7 +34,7 @@ CALLS: Final[dict[str, dict[str, Any]]] = {
 SDK: Final = "import mcp.server.lowlevel"
 
 
-class Cost(NamedTuple):
+class StartCost(NamedTuple):
     """The times of one run, in seconds."""
 
     cpu: float
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
     """By the clock, since the process was started."""
 
 
-def run_once(home: Path, library: Path, tool: str) -> Cost:
+def run_once(home: Path, library: Path, tool: str) -> StartCost:
     """Start a server, ask it once, and end it."""
     command = [sys.executable, "-m", "backscroll", "--home", str(home), "--library", str(library), "mcp"]
     begun = time.perf_counter()
@@ -60,7 +60,7 @@ def run_once(home: Path, library: Path, tool: str) -> Cost:
             process.stdin.close()
     if answer["result"].get("isError"):
         raise RuntimeError(f"{tool}: {answer['result']['content'][0]['text']}")
-    return Cost(cpu, greeted, answered)
+    return StartCost(cpu, greeted, answered)
 
 
 def ask(process: "subprocess.Popen[bytes]", method: str, params: dict[str, Any], number: int) -> dict[str, Any]:
@@ -84,16 +84,17 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(home: Path, library: Path, runs: int) -> dict[str, Cost]:
+def measure(home: Path, library: Path, runs: int) -> dict[str, StartCost]:
     """The medians of each call."""
     update = [sys.executable, "-m", "backscroll", "--home", str(home), "--library", str(library), "update", "-q"]
     subprocess.run(update, check=True)
-    found: dict[str, list[Cost]] = {tool: [] for tool in CALLS}
+    found: dict[str, list[StartCost]] = {tool: [] for tool in CALLS}
     for _ in range(runs):
         for tool, costs in found.items():
             costs.append(run_once(home, library, tool))
     return {
-        tool: Cost(*(statistics.median(values) for values in zip(*costs, strict=True))) for tool, costs in found.items()
+        tool: StartCost(*(statistics.median(values) for values in zip(*costs, strict=True)))
+        for tool, costs in found.items()
     }
 
 

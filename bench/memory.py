@@ -29,7 +29,7 @@ SAMPLE_BYTES: Final = 20_000_000
 
 
 @dataclass(frozen=True)
-class Result:
+class MemoryResult:
     """The measurements of one file."""
 
     what: str
@@ -41,12 +41,12 @@ class Result:
     problems: int
 
 
-def measure(what: str, path: Path) -> Result:
+def measure(what: str, path: Path) -> MemoryResult:
     """Read the file in a process of its own."""
     command = [sys.executable, "-m", "bench.memory", "--child", str(path)]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     told: dict[str, Any] = json.loads(output)
-    return Result(what=what, bytes=path.stat().st_size, **told)
+    return MemoryResult(what=what, bytes=path.stat().st_size, **told)
 
 
 def read_here(path: Path) -> dict[str, float]:
@@ -135,7 +135,7 @@ def sample_lines(folder: Path) -> bytes:
     return b"".join(parts)
 
 
-def run(file_bytes: int, line_bytes: int, folder: Path) -> Iterator[Result]:
+def run(file_bytes: int, line_bytes: int, folder: Path) -> Iterator[MemoryResult]:
     """Make each file, read it, remove it."""
     sample = sample_lines(folder / "home")
     tasks: list[tuple[str, Callable[[BinaryIO, bytes, int], None], int]] = [

@@ -53,7 +53,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Project:
+class PeerProject:
     """A project by the names that the peers have for it."""
 
     folder: str
@@ -62,18 +62,18 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Query:
+class PeerQuery:
     """One question, before it is put into anybody's words."""
 
     form: Literal["word", "any", "phrase", "prefix"]
     words: tuple[str, ...]
-    project: Project | None = None
+    project: PeerProject | None = None
     since: str | None = None
     until: str | None = None
     limit: int = HITS
 
 
-Search = Callable[[Query], list[str]]
+Search = Callable[[PeerQuery], list[str]]
 """Runs a query and returns the ids of the matching sessions, best first; `UnableError` if it cannot be run."""
 
 
@@ -306,13 +306,13 @@ class AgentsView(Peer):
     def open(self) -> Iterator[dict[str, Search]]:
         with self._server() as server:
 
-            def ranked(query: Query) -> list[str]:
+            def ranked(query: PeerQuery) -> list[str]:
                 if query.form in ("any", "prefix"):
                     raise UnableError("no OR and no prefixes here")
                 answer = server.get(self._api, q=quoted(query), limit=query.limit, **self._filters(query))
                 return [row["session_id"] for row in answer["results"]]
 
-            def content(query: Query) -> list[str]:
+            def content(query: PeerQuery) -> list[str]:
                 all_of_them = dict.fromkeys(("include_children", "include_automated", "include_one_shot"), "true")
                 regex = {"any": rf"\b({'|'.join(query.words)})\b", "prefix": rf"\b{query.words[0]}"}.get(query.form)
                 answer = server.get(
@@ -332,7 +332,7 @@ class AgentsView(Peer):
         command = [self._executable, "serve", "--no-sync", "--no-browser", "--port", str(port)]
         return Server(command, self._environment(), port, "/api/v1/sessions?limit=1")
 
-    def _filters(self, query: Query) -> dict[str, str]:
+    def _filters(self, query: PeerQuery) -> dict[str, str]:
         """Its project is the last part of the folder, in its own spelling."""
         found = {"date_from": query.since, "date_to": query.until}
         if query.project:
@@ -380,7 +380,7 @@ class ClaudeCodeLog(Peer):
     def open(self) -> Iterator[dict[str, Search]]:
         with self._server() as server:
 
-            def search(query: Query) -> list[str]:
+            def search(query: PeerQuery) -> list[str]:
                 if query.form == "any":
                     raise UnableError("no OR here")
                 filters = {"from": query.since, "to": query.until}
@@ -437,7 +437,7 @@ class FastResume(Peer):
     def open(self) -> Iterator[dict[str, Search]]:
         environment = isolated(self.folder)
 
-        def search(query: Query) -> list[str]:
+        def search(query: PeerQuery) -> list[str]:
             if query.form != "word" or query.project or query.since or query.until:
                 raise UnableError("only words here")
             command = self._command(query.words[0], query.limit)
@@ -450,7 +450,7 @@ class FastResume(Peer):
         yield {"fast-resume process": search}
 
 
-def quoted(query: Query) -> str:
+def quoted(query: PeerQuery) -> str:
     """The query as search boxes write it."""
     if query.form == "any":
         return " OR ".join(query.words)

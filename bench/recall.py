@@ -61,7 +61,7 @@ Ranker = Callable[[str], list[str]]
 """From the words of a question to the ids of chats, the best first; a few more than DEPTH."""
 
 
-class Said(NamedTuple):
+class SaidText(NamedTuple):
     """A piece of text with its place."""
 
     chat: str
@@ -73,7 +73,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class RecallQuestion:
     """A question, and the chat that is the answer."""
 
     kind: str
@@ -88,7 +88,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Score:
+class RecallScore:
     """How one ranker did with the questions of one kind."""
 
     ranker: str
@@ -102,7 +102,7 @@ class Score:
     mrr: float
 
 
-class Material:
+class RecallMaterial:
     """Everything that the chats of a home say."""
 
     def __init__(self, home: Path) -> None:
@@ -114,7 +114,7 @@ class Material:
             found.append((str(path), records))
         self.chats: dict[str, Chat] = {chat.id: chat for chat in chats.chats()}
         owners = {file.place.file: chat.id for chat in self.chats.values() for file in chat.transcripts}
-        self.said: list[Said] = []
+        self.said: list[SaidText] = []
         seen: set[tuple[str, str]] = set()
         for file, records in found:
             chat = owners[file]
@@ -124,27 +124,27 @@ class Material:
                     seen.add((chat, uuid or ""))
                     self.said += self._said(chat, record)
 
-    def _said(self, chat: str, record: Record) -> Iterator[Said]:
+    def _said(self, chat: str, record: Record) -> Iterator[SaidText]:
         started = self.chats[chat].started
         when = record.timestamp or started
         moment = when.timestamp() if when else 0.0
         if isinstance(record, TITLES):
             if (owner := self._owner(chat, record)) and (title := _title(record)):
-                yield Said(owner, "title", moment, title)
+                yield SaidText(owner, "title", moment, title)
         elif isinstance(record, (User, Attachment, System)):
             kind = kind_of(record)
             name = "prompt" if kind in HUMAN else "summary" if kind is RowKind.COMPACT_SUMMARY else "other"
-            yield Said(chat, name, moment, text_of(record))
+            yield SaidText(chat, name, moment, text_of(record))
         if isinstance(record, (User, Assistant)) and record.message and not isinstance(record.message.content, str):
             for block in record.message.content:
                 if isinstance(block, ToolUse):
-                    yield Said(chat, "input", moment, "\n".join(_strings(value_of(block.input))), block.id or "")
+                    yield SaidText(chat, "input", moment, "\n".join(_strings(value_of(block.input))), block.id or "")
                 elif isinstance(block, ToolResult):
-                    yield Said(chat, "output", moment, _plain(block.content), block.tool_use_id or "")
+                    yield SaidText(chat, "output", moment, _plain(block.content), block.tool_use_id or "")
                 elif isinstance(block, Thinking):
-                    yield Said(chat, "thinking", moment, block.thinking)
+                    yield SaidText(chat, "thinking", moment, block.thinking)
                 elif isinstance(block, Text) and isinstance(record, Assistant):
-                    yield Said(chat, "answer", moment, block.text)
+                    yield SaidText(chat, "answer", moment, block.text)
 
     def _owner(self, chat: str, record: Record) -> str | None:
         """The chat of a title: a summary can be in any file of the project, and names a row."""
@@ -185,7 +185,7 @@ def as_typed(text: str) -> str:
     return " ".join(word.lower() if word in ("AND", "OR", "NOT") else word for word in words if word)
 
 
-def questions_about(material: Material, seed: int) -> list[Question]:
+def questions_about(material: RecallMaterial, seed: int) -> list[RecallQuestion]:
     """All questions, in an order that only depends on the sessions and the seed."""
     # Each kind draws for itself, so that a change to one leaves the others as they are.
     questions = _about_names(material, Random(f"back {seed}")) + _about_titles(material, Random(f"title {seed}"))
@@ -194,7 +194,7 @@ def questions_about(material: Material, seed: int) -> list[Question]:
     return questions
 
 
-def _about_names(material: Material, random: Random) -> list[Question]:
+def _about_names(material: RecallMaterial, random: Random) -> list[RecallQuestion]:
     """Prompts that name what until then was worked on in one other chat of the project only, and seldom since."""
     prompts = [(said, _names(said.text)) for said in material.said if said.kind == "prompt"]
     wanted = {name for _, names in prompts for name in names}
@@ -205,7 +205,7 @@ def _about_names(material: Material, random: Random) -> list[Question]:
             named_in[name].add(said.chat)
             if said.kind in WORK:
                 worked_on[name][said.chat] = min(said.when, worked_on[name].get(said.chat, said.when))
-    found: dict[str, list[Question]] = defaultdict(list)
+    found: dict[str, list[RecallQuestion]] = defaultdict(list)
     for said, names in prompts:
         votes: dict[str, list[str]] = defaultdict(list)
         for name in names:
@@ -219,7 +219,7 @@ def _about_names(material: Material, random: Random) -> list[Question]:
         if is_sure and is_clear and _project(material.chats[target]) == _project(material.chats[said.chat]):
             rarest = sorted(chosen, key=lambda name: (len(named_in[name]), name))
             texts = (_around(said.text, name) for name in rarest[:BACK_OF_ONE])
-            found[target] += [Question("back", text, target, said.chat) for text in texts]
+            found[target] += [RecallQuestion("back", text, target, said.chat) for text in texts]
     return _some(found, BACK_EACH, random)
 
 
@@ -249,19 +249,19 @@ def _project(chat: Chat) -> str:
     return (chat.project or "").partition("/.worktrees/")[0].rpartition("/")[2]
 
 
-def _about_titles(material: Material, random: Random) -> list[Question]:
+def _about_titles(material: RecallMaterial, random: Random) -> list[RecallQuestion]:
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for said in material.said:
         if said.kind == "title" and len(words_of(said.text)) > 2:
             found[said.text][said.chat] = None
-    titles: dict[str, list[Question]] = defaultdict(list)
+    titles: dict[str, list[RecallQuestion]] = defaultdict(list)
     for text, (target, *others) in found.items():
         if not others:
-            titles[target].append(Question("title", as_typed(text), target))
+            titles[target].append(RecallQuestion("title", as_typed(text), target))
     return _some(titles, TITLES_EACH, random)
 
 
-def commits_in(material: Material) -> list[tuple[Question, set[str]]]:
+def commits_in(material: RecallMaterial) -> list[tuple[RecallQuestion, set[str]]]:
     """The question about each commit, with the calls that made it; without subjects that two chats share."""
     chats: dict[str, set[str]] = defaultdict(set)
     calls: dict[str, set[str]] = defaultdict(set)
@@ -271,10 +271,10 @@ def commits_in(material: Material) -> list[tuple[Question, set[str]]]:
             chats[subject].add(said.chat)
             calls[subject].add(said.call)
     alone = {subject: min(found) for subject, found in chats.items() if len(found) == 1 and len(words_of(subject)) > 2}
-    return [(Question("commit", subject, target), calls[subject]) for subject, target in alone.items()]
+    return [(RecallQuestion("commit", subject, target), calls[subject]) for subject, target in alone.items()]
 
 
-def _about_rough_memories(material: Material, random: Random) -> list[Question]:
+def _about_rough_memories(material: RecallMaterial, random: Random) -> list[RecallQuestion]:
     pieces = [(said.chat, {*words_of(said.text)}) for said in material.said if said.kind in ROUGH_KINDS]
     chats: dict[str, set[str]] = defaultdict(set)
     for chat, words in pieces:
@@ -293,7 +293,7 @@ def _about_rough_memories(material: Material, random: Random) -> list[Question]:
         for words in random.sample(by_chat[chat], min(ROUGH_EACH, len(by_chat[chat]))):
             chosen = random.sample(sorted(words), random.randint(4, 6))
             if not any(other != chat and words.issuperset(chosen) for other, words in pieces):
-                questions.append(Question("rough", " ".join(_misremembered(chosen, common, random)), chat))
+                questions.append(RecallQuestion("rough", " ".join(_misremembered(chosen, common, random)), chat))
     return questions
 
 
@@ -309,7 +309,7 @@ def _misremembered(words: list[str], common: Sequence[str], random: Random) -> l
     return [*words[:at], misspelt, *words[at + 1 :]]
 
 
-def _some(questions: Mapping[str, list[Question]], most: int, random: Random) -> list[Question]:
+def _some(questions: Mapping[str, list[RecallQuestion]], most: int, random: Random) -> list[RecallQuestion]:
     """Not too many about one chat."""
     chosen = []
     for _, about in sorted(questions.items()):
@@ -352,10 +352,10 @@ def _hidden(line: bytes, calls: set[str]) -> bytes:
     return json.dumps(row).encode() if blocks else line
 
 
-class Plain:
+class PlainSearch:
     """Rankers without any of our code: whole chats as bags of words, in memory."""
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: RecallMaterial) -> None:
         self._bags: dict[str, Counter[str]] = {chat: Counter() for chat in material.chats}
         for said in material.said:
             self._bags[said.chat].update(words_of(said.text))
@@ -391,21 +391,21 @@ def backscroll_ranker(home: Path, library: Path) -> Ranker:
     return lambda text: [found.chat.id for found in opened.search(text, limit=DEPTH + 1).chats]
 
 
-def rank_of(question: Question, found: Sequence[str]) -> int | None:
+def rank_of(question: RecallQuestion, found: Sequence[str]) -> int | None:
     """At which place the right chat was, from 1; None if it was not among the first ten."""
     others = [chat for chat in found if chat != question.asked_in][:DEPTH]
     return others.index(question.target) + 1 if question.target in others else None
 
 
-def score(ranker: str, half: str, kind: str, ranks: Sequence[int | None]) -> Score:
+def score(ranker: str, half: str, kind: str, ranks: Sequence[int | None]) -> RecallScore:
     """The usual figures."""
     places = [rank for rank in ranks if rank is not None]
     asked = max(1, len(ranks))
     first, mrr = places.count(1) / asked, sum(1 / rank for rank in places) / asked
-    return Score(ranker, half, kind, len(ranks), first, len(places) / asked, mrr)
+    return RecallScore(ranker, half, kind, len(ranks), first, len(places) / asked, mrr)
 
 
-def scores_of(ranker: str, ranks: Mapping[Question, int | None], halves: Iterable[str]) -> Iterator[Score]:
+def scores_of(ranker: str, ranks: Mapping[RecallQuestion, int | None], halves: Iterable[str]) -> Iterator[RecallScore]:
     """The figures of each half: by kind, then for all but what was given."""
     for half in halves:
         kinds: dict[str, list[int | None]] = {kind: [] for kind in [*KINDS, TOTAL]}
@@ -417,17 +417,17 @@ def scores_of(ranker: str, ranks: Mapping[Question, int | None], halves: Iterabl
         yield from (score(ranker, half, kind, found) for kind, found in kinds.items())
 
 
-def measure(corpus: Path, folder: Path, seed: int) -> dict[str, dict[Question, int | None]]:
+def measure(corpus: Path, folder: Path, seed: int) -> dict[str, dict[RecallQuestion, int | None]]:
     """For every ranker, where it found the answer of each question."""
     homes = {"given": folder / "given", "hidden": folder / "hidden"}
     for home in homes.values():
         copy_home(corpus / "home" if (corpus / "home").is_dir() else corpus, home)
-    material = Material(homes["given"])
+    material = RecallMaterial(homes["given"])
     questions = questions_about(material, seed)
     hide(homes["hidden"], {call for _, calls in commits_in(material) for call in calls})
-    results: dict[str, dict[Question, int | None]] = defaultdict(dict)
+    results: dict[str, dict[RecallQuestion, int | None]] = defaultdict(dict)
     for name, home in homes.items():
-        plain = Plain(material if name == "given" else Material(home))
+        plain = PlainSearch(material if name == "given" else RecallMaterial(home))
         rankers: dict[str, Ranker] = {
             "all words, newest first": plain.all_words,
             "bm25 of whole chats": plain.bm25,
@@ -435,7 +435,7 @@ def measure(corpus: Path, folder: Path, seed: int) -> dict[str, dict[Question, i
         }
         for question in questions:
             if name == "given" and question.kind in GIVEN:
-                asked = Question(GIVEN[question.kind], question.text, question.target)
+                asked = RecallQuestion(GIVEN[question.kind], question.text, question.target)
             elif (name == "hidden") == (question.kind in GIVEN):
                 asked = question
             else:
@@ -508,7 +508,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _print(scores: Sequence[Score], halves: Iterable[str]) -> None:
+def _print(scores: Sequence[RecallScore], halves: Iterable[str]) -> None:
     for half in halves:
         print(f"\n{f'the half to {half}':26}{'':16}{'asked':>6}{'R@1':>8}{'R@10':>8}{'MRR':>8}")
         for found in scores:

@@ -58,7 +58,7 @@ from backscroll.settings import Settings
 from bench.chats import place_at, records_of
 from bench.decode import find_corpus
 from bench.peers import DEFAULT_CACHE, AgentsView, UnableError
-from bench.recall import NAME, TOKEN, Material, as_typed, copy_home, questions_about
+from bench.recall import NAME, TOKEN, RecallMaterial, as_typed, copy_home, questions_about
 from bench.recall import PLAIN as PLAIN_NAME
 
 BUDGET: Final = 2000
@@ -69,7 +69,7 @@ RUN: Final = 12
 SHORTEST: Final = 6
 """A text of fewer words answers nothing."""
 
-Answerer = Callable[["Question"], list["Shown"]]
+Answerer = Callable[["AgentQuestion"], list["Shown"]]
 
 
 class Shown(NamedTuple):
@@ -80,7 +80,7 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class AgentQuestion:
     """A question, and how to tell whether it was answered."""
 
     kind: str
@@ -111,7 +111,7 @@ class Question:
         return any(shows(text, answer) for text in texts for answer in self.answers)
 
 
-class Step(NamedTuple):
+class AgentStep(NamedTuple):
     """A call of a turn, with its result."""
 
     tool: str
@@ -120,14 +120,14 @@ class Step(NamedTuple):
     is_error: bool
 
 
-class Turn(NamedTuple):
+class AgentTurn(NamedTuple):
     """A prompt, and everything until the next one."""
 
     chat: str
     when: float
     prompt: str
     answers: list[str]
-    steps: list[Step]
+    steps: list[AgentStep]
 
 
 class Turns:
@@ -147,14 +147,14 @@ class Turns:
             chat.id: frozenset({chat.id, *(file.place.session_id or "" for file in chat.transcripts)})
             for chat in self.chats.values()
         }
-        self.turns: list[Turn] = []
+        self.turns: list[AgentTurn] = []
         seen: set[str] = set()
         for file, records in found:
             if file not in agents:
                 self.turns += self._turns(owners[file], records, seen)
 
-    def _turns(self, chat: str, records: list[Record], seen: set[str]) -> Iterator[Turn]:
-        turn: Turn | None = None
+    def _turns(self, chat: str, records: list[Record], seen: set[str]) -> Iterator[AgentTurn]:
+        turn: AgentTurn | None = None
         calls: dict[str, tuple[str, dict[str, Any]]] = {}
         for record in records:
             if not isinstance(record, ChainRecord) or record.is_sidechain or not record.uuid:
@@ -167,7 +167,7 @@ class Turns:
                 if turn is not None:
                     yield turn
                 when = record.timestamp.timestamp() if record.timestamp else 0.0
-                turn = Turn(chat, when, text_of(record) if kind in HUMAN else "", [], [])
+                turn = AgentTurn(chat, when, text_of(record) if kind in HUMAN else "", [], [])
             elif turn is not None and isinstance(record, (User, Assistant)) and record.message:
                 content = record.message.content
                 for block in content if not isinstance(content, str) else ():
@@ -178,7 +178,7 @@ class Turns:
                         calls[block.id or ""] = (block.name or "", given if isinstance(given, dict) else {})
                     elif isinstance(block, ToolResult):
                         tool, given = calls.get(block.tool_use_id or "", ("", {}))
-                        turn.steps.append(Step(tool, given, _plain(block.content), bool(block.is_error)))
+                        turn.steps.append(AgentStep(tool, given, _plain(block.content), bool(block.is_error)))
         if turn is not None:
             yield turn
 
@@ -202,7 +202,7 @@ def shows(shown: str, answer: str) -> bool:
     return any(" ".join(words[at : at + RUN]) in shown for at in range(len(words) - RUN + 1))
 
 
-def all_questions(home: Path, seed: int) -> list[Question]:
+def all_questions(home: Path, seed: int) -> list[AgentQuestion]:
     """All questions, in an order that only depends on the sessions and the seed."""
     turns = Turns(home)
     rarity = Counter(word for turn in turns.turns for word in {w for text in _said(turn) for w in words_of(text)})
@@ -214,13 +214,13 @@ def all_questions(home: Path, seed: int) -> list[Question]:
     return questions
 
 
-def _said(turn: Turn) -> list[str]:
+def _said(turn: AgentTurn) -> list[str]:
     return [turn.prompt, *turn.answers]
 
 
-def _back(home: Path, turns: Turns, seed: int) -> list[Question]:
+def _back(home: Path, turns: Turns, seed: int) -> list[AgentQuestion]:
     """As bench/recall.py makes them. The name that has to be shown is the one that the fewest chats have."""
-    material = Material(home)
+    material = RecallMaterial(home)
     asked = [question for question in questions_about(material, seed) if question.kind == "back" and question.asked_in]
     named_in: dict[str, set[str]] = {name: set() for question in asked for name in _names(question.text)}
     for said in material.said:
@@ -233,7 +233,7 @@ def _back(home: Path, turns: Turns, seed: int) -> list[Question]:
         if names:
             name = min(names, key=lambda name: (len(named_in[name]), name))
             made.append(
-                Question(
+                AgentQuestion(
                     "back",
                     question.text,
                     question.target,
@@ -250,7 +250,7 @@ def _names(text: str) -> list[str]:
     return [token for token in dict.fromkeys(tokens) if NAME.fullmatch(token) or PLAIN_NAME.fullmatch(token)]
 
 
-def _errors(turns: Turns) -> list[Question]:
+def _errors(turns: Turns) -> list[AgentQuestion]:
     """The later chat asks with its error; the earlier one has the way out."""
     met: dict[str, list[tuple[float, str, str, set[str]]]] = defaultdict(list)
     for turn in turns.turns:
@@ -272,14 +272,14 @@ def _errors(turns: Turns) -> list[Question]:
         sessions = frozenset(session for one in earlier for session in turns.sessions[one[1]])
         text = "\n".join(later[2].splitlines()[:ERROR_LINES])[:ERROR_LENGTH]
         made.append(
-            Question(
+            AgentQuestion(
                 "error", text, earlier[0][1], answers=answers, sessions=sessions, asked_in=turns.sessions[later[1]]
             )
         )
     return made
 
 
-def _way_out(steps: list[Step], at: int) -> set[str]:
+def _way_out(steps: list[AgentStep], at: int) -> set[str]:
     """The steps after an error until the same call succeeded: changed files and commands."""
     error = steps[at]
     done: set[str] = set()
@@ -291,19 +291,19 @@ def _way_out(steps: list[Step], at: int) -> set[str]:
     return set()
 
 
-def _about(step: Step) -> str:
+def _about(step: AgentStep) -> str:
     command = step.given.get("command")
     return command_kind(command) if isinstance(command, str) else str(step.given.get("file_path") or "")
 
 
-def _told(step: Step) -> str:
+def _told(step: AgentStep) -> str:
     command = step.given.get("command")
     if isinstance(command, str):
         return command
     return str(step.given.get("new_string") or step.given.get("content") or step.given.get("file_path") or "")
 
 
-def _edits(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Question]:
+def _edits(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[AgentQuestion]:
     """The name of a file and words that were put into it there, and in no other turn."""
     put: dict[tuple[str, str], set[int]] = defaultdict(set)
     edits: list[tuple[int, str, list[str]]] = []
@@ -317,7 +317,7 @@ def _edits(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Ques
                 edits.append((number, name, [word for word in words if word not in STOP_WORDS]))
                 for word in words:
                     put[name, word].add(number)
-    found: dict[str, list[Question]] = defaultdict(list)
+    found: dict[str, list[AgentQuestion]] = defaultdict(list)
     for number, name, words in edits:
         turn = turns.turns[number]
         own = [word for word in words if put[name, word] == {number}]
@@ -326,14 +326,14 @@ def _edits(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Ques
             chosen = sorted(own, key=lambda word: (rarity[word], word))[1:4]
             text = f"{random.choice(WHY)} {name} changed: {' '.join(chosen)}"
             found[turn.chat].append(
-                Question("edit", text, turn.chat, answers=tuple(answers), sessions=turns.sessions[turn.chat])
+                AgentQuestion("edit", text, turn.chat, answers=tuple(answers), sessions=turns.sessions[turn.chat])
             )
     return _some(found, random)
 
 
-def _prompts(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Question]:
+def _prompts(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[AgentQuestion]:
     """Earlier prompts, as a user remembers them later."""
-    found: dict[str, list[Question]] = defaultdict(list)
+    found: dict[str, list[AgentQuestion]] = defaultdict(list)
     typed = Counter(turn.prompt for turn in turns.turns)
     for turn in turns.turns:
         words = [word for word in dict.fromkeys(words_of(turn.prompt[:600])) if word not in STOP_WORDS]
@@ -346,7 +346,7 @@ def _prompts(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Qu
         kept[at] = sibling(kept[at])
         text = f"{random.choice(OPENINGS)} {' '.join(kept)}?"
         found[turn.chat].append(
-            Question("prompt", text, turn.chat, answers=tuple(answers), sessions=turns.sessions[turn.chat])
+            AgentQuestion("prompt", text, turn.chat, answers=tuple(answers), sessions=turns.sessions[turn.chat])
         )
     return _some(found, random)
 
@@ -367,9 +367,9 @@ def sibling(word: str) -> str:
     return f"{word}s"
 
 
-def _decisions(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Question]:
+def _decisions(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[AgentQuestion]:
     """Sentences that give a reason or a choice, asked for by their rarest words."""
-    found: dict[str, list[Question]] = defaultdict(list)
+    found: dict[str, list[AgentQuestion]] = defaultdict(list)
     asked: set[str] = set()
     for turn in turns.turns:
         for sentence in (part for text in turn.answers for part in SENTENCE.split(text)):
@@ -386,12 +386,12 @@ def _decisions(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[
             random.shuffle(rare)
             text = f"{random.choice(DECISIONS)} {' '.join(rare)}?"
             found[turn.chat].append(
-                Question("decision", text, turn.chat, words=others, share=0.7, sessions=turns.sessions[turn.chat])
+                AgentQuestion("decision", text, turn.chat, words=others, share=0.7, sessions=turns.sessions[turn.chat])
             )
     return _some(found, random)
 
 
-def _some(questions: Mapping[str, list[Question]], random: Random) -> list[Question]:
+def _some(questions: Mapping[str, list[AgentQuestion]], random: Random) -> list[AgentQuestion]:
     chosen = []
     for _, about in sorted(questions.items()):
         chosen += random.sample(about, min(EACH, len(about)))
@@ -404,7 +404,7 @@ def _some(questions: Mapping[str, list[Question]], random: Random) -> list[Quest
 def ours(library: Library, tokens: int, took: list[float]) -> Answerer:
     """`recall`, as text; the CPU seconds of each go into `took`."""
 
-    def ask(question: Question) -> list[Shown]:
+    def ask(question: AgentQuestion) -> list[Shown]:
         began = time.process_time()
         answer = recall(library, question.text, max_tokens=tokens, without=question.asked_in)
         took.append(time.process_time() - began)
@@ -419,7 +419,7 @@ def ours(library: Library, tokens: int, took: list[float]) -> Answerer:
 def plain_search(library: Library, tokens: int) -> Answerer:
     """The output of `search` for the best chats, up to the budget."""
 
-    def ask(question: Question) -> list[Shown]:
+    def ask(question: AgentQuestion) -> list[Shown]:
         found = library.search(as_typed(question.text)[:1000], limit=30)
         left = tokens
         shown: list[Shown] = []
@@ -536,7 +536,7 @@ def agentsview(home: Path, folder: Path, cache: Path, tokens: int) -> Iterator[d
 def _retrying(search: Callable[[str], list[dict[str, Any]]], tokens: int) -> Answerer:
     """Its answers are kept until the budget is full; what found nothing costs nothing here."""
 
-    def ask(question: Question) -> list[Shown]:
+    def ask(question: AgentQuestion) -> list[Shown]:
         words = [word for word in dict.fromkeys(words_of(question.text)) if word not in STOP_WORDS]
         longest = sorted(words, key=lambda word: -len(word))
         left = tokens
@@ -568,13 +568,13 @@ def _readable(row: object) -> str:
     return ""
 
 
-def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str, dict[Question, bool]]:
+def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str, dict[AgentQuestion, bool]]:
     """For everyone who answers, whether each question was answered."""
     home = folder / "home"
     copy_home(corpus / "home" if (corpus / "home").is_dir() else corpus, home)
     questions = all_questions(home, options.seed)
     settings = Settings(homes=(home,), library=folder / "library", file=folder / "settings.toml")
-    results: dict[str, dict[Question, bool]] = defaultdict(dict)
+    results: dict[str, dict[AgentQuestion, bool]] = defaultdict(dict)
     with ExitStack() as stack:
         library = stack.enter_context(local_library(settings, [Home(home)]))
         library.update()
@@ -652,7 +652,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _print(half: str, results: Mapping[str, Mapping[Question, bool]]) -> None:
+def _print(half: str, results: Mapping[str, Mapping[AgentQuestion, bool]]) -> None:
     print(f"\n{f'the half to {half}':46}" + "".join(f"{kind:>10}" for kind in (*KINDS, TOTAL)))
     counts = Counter(question.kind for question in next(iter(results.values())) if question.half == half)
     print(f"{'questions':46}" + "".join(f"{counts[kind]:10}" for kind in KINDS) + f"{counts.total():10}")

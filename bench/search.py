@@ -40,8 +40,8 @@ from bench.peers import (
     ClaudeCodeLog,
     Cost,
     Peer,
-    Project,
-    Query,
+    PeerProject,
+    PeerQuery,
     Search,
     UnableError,
     install_peers,
@@ -65,7 +65,7 @@ WORD: Final = re.compile(r"[^\W_]+")
 PLAIN: Final = re.compile(r"[a-z0-9]{5,20}")
 CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
-Questions = dict[str, list[Query]]
+Questions = dict[str, list[PeerQuery]]
 """By class."""
 
 
@@ -92,7 +92,7 @@ class Material:
     """Of each pair of CJK characters the files that have it."""
     names: list[set[str]] = field(default_factory=list)
     """Of each file the ids that a peer may call its session by."""
-    projects: Counter[Project] = field(default_factory=Counter)
+    projects: Counter[PeerProject] = field(default_factory=Counter)
     facts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Branches, models, tools and days."""
 
@@ -117,7 +117,7 @@ def _read_row(material: Material, number: int, row: dict[str, Any], line: bytes,
     if isinstance(session := row.get("sessionId"), str):
         material.names[number].add(session)
     if isinstance(cwd := row.get("cwd"), str):
-        material.projects[Project(folder, cwd)] += 1
+        material.projects[PeerProject(folder, cwd)] += 1
     message = row.get("message")
     if row.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         # What stands in other records too is nothing that can show which kind of text is searched.
@@ -213,17 +213,19 @@ def draw_questions(material: Material, count: int, seed: int) -> Questions:
     project = plain[0] if plain else None
     letters = sorted(word for word in material.frequency if len(word) > 4 and word.isalpha())
     return {
-        "rare word": [Query("word", (word,)) for word in rare],
-        f"word in > {COMMON:.0%}": [Query("word", (word,)) for word in some],
-        "OR of four common": [Query("any", tuple(rng.sample(common, 4))) for _ in range(count)],
-        "phrase": [Query("phrase", pair) for pair in rng.sample(material.phrases, min(count, len(material.phrases)))],
-        "prefix": [Query("prefix", (word[:4],)) for word in rng.sample(letters, min(count, len(letters)))],
-        "common, one project": [Query("word", (word,), project=project) for word in some],
-        "common, some days": [Query("word", (word,), since=since, until=until) for word in some],
+        "rare word": [PeerQuery("word", (word,)) for word in rare],
+        f"word in > {COMMON:.0%}": [PeerQuery("word", (word,)) for word in some],
+        "OR of four common": [PeerQuery("any", tuple(rng.sample(common, 4))) for _ in range(count)],
+        "phrase": [
+            PeerQuery("phrase", pair) for pair in rng.sample(material.phrases, min(count, len(material.phrases)))
+        ],
+        "prefix": [PeerQuery("prefix", (word[:4],)) for word in rng.sample(letters, min(count, len(letters)))],
+        "common, one project": [PeerQuery("word", (word,), project=project) for word in some],
+        "common, some days": [PeerQuery("word", (word,), since=since, until=until) for word in some],
     }
 
 
-def our_text(query: Query) -> str:
+def our_text(query: PeerQuery) -> str:
     """A question in our own language."""
     named = {"project": query.project.cwd if query.project else None, "after": query.since, "before": query.until}
     return " ".join([quoted(query), *(f'{name}:"{value}"' for name, value in named.items() if value)])
@@ -277,7 +279,7 @@ class Backscroll:
         """A whole process that searches for one word."""
         return run(self.command("search", "--json", word), isolated(self.folder), QUERY_LIMIT)[0]
 
-    def find(self, query: Query) -> list[str]:
+    def find(self, query: PeerQuery) -> list[str]:
         """The sessions that `backscroll search --json` names."""
         words = self.command("search", "--json", "--limit", str(query.limit), quoted(query))
         _, code, text = run(words, isolated(self.folder), QUERY_LIMIT)
@@ -291,7 +293,7 @@ class Backscroll:
         """The doors to be timed. The server's door belongs here, beside the one in the process, once there is one."""
         search = open_searcher(self.library, self.home)
 
-        def in_process(query: Query) -> list[str]:
+        def in_process(query: PeerQuery) -> list[str]:
             search(our_text(query))
             return []
 
@@ -309,7 +311,7 @@ def missing_parts() -> list[str]:
 
 
 @dataclass
-class Row:
+class SearchRow:
     """One contestant: what its index cost."""
 
     name: str
@@ -332,14 +334,14 @@ class Times:
 
 
 @dataclass
-class Run:
+class SearchRun:
     """Everything that was measured."""
 
     home: str
     raw: int
     files: int
     small_files: int
-    rows: list[Row]
+    rows: list[SearchRow]
     left_out: dict[str, str]
     versions: dict[str, str]
     listing: Cost | None = None
@@ -352,7 +354,7 @@ class Run:
     """By door, then by kind: how many were found at all, and how many in the right session."""
 
 
-def measure(home: Path, what: str, folder: Path, options: argparse.Namespace) -> Run:
+def measure(home: Path, what: str, folder: Path, options: argparse.Namespace) -> SearchRun:
     """Run everything in sequence, so that no contestant shares the machine with another."""
     say("installing the peers")
     peers, left_out = install_peers(options.cache, options.peers)
@@ -362,7 +364,7 @@ def measure(home: Path, what: str, folder: Path, options: argparse.Namespace) ->
     questions = draw_questions(material, options.queries, options.seed)
     make_home(folder / "many", options.files, Random(options.seed))
     files = [path for path in home.rglob("*") if path.is_file()]
-    done = Run(what, sum(path.stat().st_size for path in files), len(files), options.files, [], left_out, {})
+    done = SearchRun(what, sum(path.stat().st_size for path in files), len(files), options.files, [], left_out, {})
     done.versions = {peer.name: peer.version for peer in peers}
     done.words = dict(Counter(rare.kind for rare in drawn))
     if missing := missing_parts():
@@ -375,7 +377,7 @@ def measure(home: Path, what: str, folder: Path, options: argparse.Namespace) ->
 
 
 def measure_ours(
-    done: Run,
+    done: SearchRun,
     home: Path,
     folder: Path,
     material: Material,
@@ -384,7 +386,7 @@ def measure_ours(
     rounds: int,
 ) -> None:
     """backscroll itself."""
-    row = Row(OURS)
+    row = SearchRow(OURS)
     done.rows.append(row)
     say(f"{OURS}: list with a new library")
     done.listing = attempt(row, "list", Backscroll(home, folder / "listed").list_chats)
@@ -407,10 +409,10 @@ def measure_ours(
 
 
 def measure_peer(
-    done: Run, peer: Peer, home: Path, folder: Path, questions: Questions, drawn: Sequence[Rare], rounds: int
+    done: SearchRun, peer: Peer, home: Path, folder: Path, questions: Questions, drawn: Sequence[Rare], rounds: int
 ) -> None:
     """Measure a peer."""
-    row = Row(peer.name)
+    row = SearchRow(peer.name)
     done.rows.append(row)
     peer.prepare(home, folder / peer.name)
     measure_index(row, peer, questions)
@@ -433,7 +435,7 @@ def measure_peer(
         measure_many(row, peer)
 
 
-def measure_index(row: Row, subject: Backscroll | Peer, questions: Questions) -> None:
+def measure_index(row: SearchRow, subject: Backscroll | Peer, questions: Questions) -> None:
     """The first update, one with nothing new, and a whole process that searches."""
     say(f"{row.name}: first update, and again")
     row.first = attempt(row, "first", subject.sync)
@@ -444,7 +446,7 @@ def measure_index(row: Row, subject: Backscroll | Peer, questions: Questions) ->
         row.whole_process = attempt(row, "a process that searches", partial(subject.ask, word))
 
 
-def measure_many(row: Row, subject: Backscroll | Peer) -> None:
+def measure_many(row: SearchRow, subject: Backscroll | Peer) -> None:
     """The same over many small files."""
     say(f"{row.name}: many small files")
     row.many_first = attempt(row, "first of many", subject.sync)
@@ -452,7 +454,7 @@ def measure_many(row: Row, subject: Backscroll | Peer) -> None:
         row.many_nothing_new = attempt(row, "many, nothing new", subject.sync)
 
 
-def ask_questions(done: Run, doors: Mapping[str, Search], questions: Questions, rounds: int) -> None:
+def ask_questions(done: SearchRun, doors: Mapping[str, Search], questions: Questions, rounds: int) -> None:
     """Every question through every door."""
     for door, search in doors.items():
         say(f"{door}: questions")
@@ -465,7 +467,7 @@ def check_words(search: Search, drawn: Sequence[Rare]) -> dict[str, tuple[int, i
     """Of each kind, how many words are found, and how many in the right session."""
     found: dict[str, tuple[int, int]] = dict.fromkeys(KINDS, (0, 0))
     for rare in drawn:
-        sessions = search(Query("word", (rare.word,), limit=ENOUGH))
+        sessions = search(PeerQuery("word", (rare.word,), limit=ENOUGH))
         right = any(session in rare.sessions or f"agent-{session}" in rare.sessions for session in sessions)
         some, exact = found[rare.kind]
         found[rare.kind] = (some + bool(sessions), exact + right)
@@ -492,7 +494,7 @@ def times_of(calls: Iterable[Callable[[], object]], rounds: int) -> Times:
     return Times(statistics.median(spent), spent[min(len(spent) - 1, int(len(spent) * 0.95))])
 
 
-def attempt(row: Row, what: str, action: Callable[[], Cost]) -> Cost | None:
+def attempt(row: SearchRow, what: str, action: Callable[[], Cost]) -> Cost | None:
     """Do it; where it cannot be done, note why."""
     try:
         return action()
@@ -513,8 +515,8 @@ def _cost(cost: Cost | None, ours: Cost | None) -> str:
     return f"{cost.wall:9.2f}{cost.cpu:9.2f}{cost.memory / 1e6:8.0f}{ratio:>10}"
 
 
-def _print_index(done: Run) -> None:
-    ours = next((row for row in done.rows if row.name == OURS), Row(OURS))
+def _print_index(done: SearchRun) -> None:
+    ours = next((row for row in done.rows if row.name == OURS), SearchRow(OURS))
     heads = f"{'s wall':>9}{'s CPU':>9}{'MB':>8}{'CPU ×':>10}"
     print(f"\n{'':18}{'first':>36}{'index':>9}{'nothing new':>36}")
     print(f"{'':18}{heads}{'of raw':>9}{heads}")
@@ -535,7 +537,7 @@ def _print_index(done: Run) -> None:
             print(f"{row.name}: {note}")
 
 
-def _print_questions(done: Run) -> None:
+def _print_questions(done: SearchRun) -> None:
     doors = list(dict.fromkeys(door for times in done.questions.values() for door in times))
     if not doors:
         return
@@ -565,7 +567,7 @@ def _print_questions(done: Run) -> None:
             print(f"{name:40}{answer.median * 1000:.1f} / {answer.percentile_95 * 1000:.1f}")
 
 
-def _print_words(done: Run) -> None:
+def _print_words(done: SearchRun) -> None:
     print("\nwords of one session and one kind of text: found in the right session (found at all), of those drawn")
     print(f"{'':30}" + "".join(f"{kind:>19}" for kind in KINDS))
     for door, found in done.found.items():

@@ -45,8 +45,8 @@ from bench.follow import Watcher, unique_word
 from bench.generate import Mix, generate
 from bench.generator.play import _latest_sound_sessions, _Session
 from bench.generator.rows import Tally, client, new_uuid
-from bench.generator.texts import Texts
-from bench.running import Backups, Companion, Memory, Viewer
+from bench.generator.texts import GeneratedTexts
+from bench.running import Backups, Companion, Memory, RunningViewer
 
 VERSIONS: Final = ("2.0.76", "2.1.325")
 SESSIONS_EACH: Final = 10
@@ -163,7 +163,7 @@ class SessionWriter:
     def __init__(self, home: Path, number: int, paths: list[tuple[Path, dict[str, str]]], ledger: "Queue[Any]") -> None:
         self.home = home
         self.rng = Random(f"soak {number}")
-        self.texts = Texts(number + 1, 300_000)
+        self.texts = GeneratedTexts(number + 1, 300_000)
         self.mix = Mix(agents=0.02, rewinds=0.3)
         self._ledger = ledger
         self._number = number
@@ -459,7 +459,7 @@ def open_library(home: Path, folder: Path) -> Library:
 
 
 @dataclass
-class Sample:
+class SoakSample:
     """Memory, descriptors and progress at one moment."""
 
     second: float
@@ -486,7 +486,7 @@ class Soak:
     bytes: int = 0
     events: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[SoakSample] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
     checked: int = 0
     reading: dict[str, tuple[int, float, float]] = field(default_factory=dict)
@@ -630,7 +630,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
     started = time.monotonic()
     for process in (*others, reader):
         process.start()
-    companions = [Viewer(home, folder, soak.fail, COMMON), Memory(home, folder, soak.fail, COMMON)]
+    companions = [RunningViewer(home, folder, soak.fail, COMMON), Memory(home, folder, soak.fail, COMMON)]
     backups = Backups(home, folder, root / "backup", soak.fail)
     ending = threading.Event()
     backing_up = threading.Thread(target=back_up_now_and_then, args=(backups, ending, soak), daemon=True)
@@ -699,9 +699,9 @@ def back_up_now_and_then(backups: Backups, ending: threading.Event, soak: Soak) 
 
 def _sample(
     soak: Soak, watcher: Watcher, library: Library, second: float, companions: Sequence[Companion] = ()
-) -> Sample:
+) -> SoakSample:
     memory = watcher.memory()
-    return Sample(
+    return SoakSample(
         round(second, 1), memory["VmRSS"], memory["RssAnon"], watcher.descriptors(), watcher.cpu(),
         sum(soak.lines.values()), len(soak.words), soak.checked, library.reader.pending().passages,
         {companion.name: companion.sample() for companion in companions if companion.is_running},
@@ -788,7 +788,7 @@ def judge(soak: Soak, limit: int) -> None:
             soak.fail(f"descriptors of the {name} grew from {before} to {after}")
 
 
-def figures(samples: Sequence[Sample]) -> dict[str, dict[str, list[int]]]:
+def figures(samples: Sequence[SoakSample]) -> dict[str, dict[str, list[int]]]:
     """Memory, anonymous memory and descriptors of each process, sample by sample."""
     rows = [{"watcher": (one.memory, one.own_memory, one.descriptors), **one.others} for one in samples]
     return {

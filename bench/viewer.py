@@ -125,7 +125,7 @@ class Spread:
 
 
 @dataclass
-class Run:
+class ViewerRun:
     """Everything that was measured."""
 
     messages: int
@@ -139,7 +139,7 @@ class Run:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-class Session:
+class ViewerSession:
     """A session file that grows."""
 
     def __init__(self, home: Path, number: int, seed: int = 3) -> None:
@@ -321,7 +321,7 @@ class Streams:
                 told.update(dict.fromkeys(json.loads(line[6:])["chats"], now))
 
 
-def measure_events(server: Server, sessions: Sequence[Session], appends: int) -> Spread:
+def measure_events(server: Server, sessions: Sequence[ViewerSession], appends: int) -> Spread:
     """From an append to the event, over all clients; one append after the other, to any of the sessions."""
     spent = []
     with Streams(server.port, STREAMS) as streams:
@@ -338,7 +338,7 @@ def measure_events(server: Server, sessions: Sequence[Session], appends: int) ->
     return Spread.of(spent)
 
 
-def measure_paint(server: Server, browser: Browser, session: Session, appends: int) -> Spread:
+def measure_paint(server: Server, browser: Browser, session: ViewerSession, appends: int) -> Spread:
     """From an append to the frame that shows it, at the end of a chat that is open."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
@@ -355,7 +355,7 @@ def measure_paint(server: Server, browser: Browser, session: Session, appends: i
     return Spread.of(spent)
 
 
-def measure_questions(done: Run, folder: Path, size: int, peer: AgentsView | None, rounds: int) -> None:
+def measure_questions(done: ViewerRun, folder: Path, size: int, peer: AgentsView | None, rounds: int) -> None:
     """The questions of `bench.search`, through both servers."""
     say("questions over HTTP")
     home = folder / "words"
@@ -378,13 +378,13 @@ def measure_questions(done: Run, folder: Path, size: int, peer: AgentsView | Non
                 done.questions[kind][door] = times_of([partial(search, query) for query in queries], rounds)
 
 
-def measure(folder: Path, options: argparse.Namespace) -> Run:
+def measure(folder: Path, options: argparse.Namespace) -> ViewerRun:
     """Run all measurements in sequence."""
-    done = Run(options.messages, os.getloadavg()[0])
+    done = ViewerRun(options.messages, os.getloadavg()[0])
     peers, done.left_out = install_peers(options.cache, ["agentsview"] if options.peer else [])
     peer = next((one for one in peers if isinstance(one, AgentsView)), None)
     home = folder / "home"
-    long = Session(home, options.messages)
+    long = ViewerSession(home, options.messages)
     long.fill(options.messages)
     last = f"Answer {options.messages - 1}"
     say("reading the long chat")
@@ -400,7 +400,7 @@ def measure(folder: Path, options: argparse.Namespace) -> Run:
             peer.prepare(home, folder / "agentsview")
             peer.sync()
             done.visits["agentsview"] = measure_visits(peer._server, browser, long.id, last, options.rounds, THEIRS)
-        sessions = [Session(home, number) for number in range(LIVE)]
+        sessions = [ViewerSession(home, number) for number in range(LIVE)]
         for session in sessions:
             session.fill(200)
         ours.sync()
@@ -417,7 +417,7 @@ def measure(folder: Path, options: argparse.Namespace) -> Run:
     return done
 
 
-def report(done: Run) -> list[str]:
+def report(done: ViewerRun) -> list[str]:
     """Print it; which aims were missed."""
     print(f"a chat of {done.messages:,} messages, load {done.load:.1f} at the beginning; medians")
     print(f"{'':12}{'cold':>9}{'warm':>9}{'to the end':>12}{'page':>10}{'heap':>9}{'server':>9}")

@@ -34,7 +34,7 @@ LINE: Final = b'{"parentUuid":null,"type":"user","message":{"role":"user","conte
 
 
 @dataclass(frozen=True)
-class Result:
+class WatchingResult:
     """What was measured, in seconds of the wall clock or of CPU time."""
 
     files: int
@@ -84,7 +84,7 @@ def watch_home(root: Path, connection: Connection) -> None:
                 connection.send(("batch", now, [(str(changed.file.path), changed.file.size) for changed in batch]))
 
 
-def measure(root: Path, files: int, appends: int, idle_seconds: float, seed: int) -> Result:
+def measure(root: Path, files: int, appends: int, idle_seconds: float, seed: int) -> WatchingResult:
     """Make the home, watch it, append to it, leave it alone."""
     rng = Random(seed)
     paths = make_home(root, files, rng)
@@ -110,7 +110,7 @@ def measure(root: Path, files: int, appends: int, idle_seconds: float, seed: int
     finally:
         ours.send("stop")
         process.join(10)
-    return Result(
+    return WatchingResult(
         files=files,
         appends=appends,
         noticed=len(delays),

@@ -15,7 +15,7 @@ from tests.support.examples import (
     OUTSIDE,
     PAGES,
     ROOT,
-    Answer,
+    ExampleAnswer,
     Run,
     answer_to,
     blocks,
@@ -130,8 +130,8 @@ PAGE = "```console\n$ backscroll --demo list\nold\n…\nold\n\n$ backscroll --de
 
 
 def test_outputs_are_written_as_the_page_cuts_them() -> None:
-    def run(arguments: object) -> Answer:
-        return Answer(0, "1\n2\n3\n4\n" if arguments == ["--demo", "list"] else "fine\n")
+    def run(arguments: object) -> ExampleAnswer:
+        return ExampleAnswer(0, "1\n2\n3\n4\n" if arguments == ["--demo", "list"] else "fine\n")
 
     written = refreshed(PAGE, run)
     assert written == "```console\n$ backscroll --demo list\n1\n…\n4\n\n$ backscroll --demo doctor\nfine\n```\n"

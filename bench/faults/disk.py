@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.faults.tracing import Call
+from bench.faults.tracing import SystemCall
 
 STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 NUMBERS: Final = re.compile(r"(?<![\w\\])-?\d+(?![\w\\])")
@@ -167,14 +167,14 @@ class Recorder:
         """Descriptor → the file, and where the next write goes."""
         self._paths: dict[int, str] = {}
 
-    def take(self, calls: Iterable[Call]) -> Recording:
+    def take(self, calls: Iterable[SystemCall]) -> Recording:
         """All of them."""
         for call in calls:
             if not call.failed:
                 self._take(call)
         return self.recording
 
-    def _take(self, call: Call) -> None:
+    def _take(self, call: SystemCall) -> None:
         strings = [bytes.fromhex(found.replace("\\x", "")) for found in STRING.findall(call.text)]
         result = int(found[1]) if (found := RESULT.search(_plain(call.text))) else 0
         if call.name == "openat":
@@ -197,7 +197,7 @@ class Recorder:
         found = NAMED.match(text)
         return found is not None and bytes.fromhex(found[1].replace("\\x", "")).startswith(os.fsencode(self._root))
 
-    def _opened(self, call: Call, path: str, descriptor: int) -> None:
+    def _opened(self, call: SystemCall, path: str, descriptor: int) -> None:
         self._open.pop(descriptor, None)
         if not path.startswith(self._root):
             return
@@ -215,7 +215,7 @@ class Recorder:
         self._open[descriptor] = [file, -1 if "O_APPEND" in call.text else 0]
         self._paths[descriptor] = path
 
-    def _written(self, call: Call, descriptor: int, strings: list[bytes], result: int) -> None:
+    def _written(self, call: SystemCall, descriptor: int, strings: list[bytes], result: int) -> None:
         file, position = self._open[descriptor]
         if call.name in WRITES:
             data = b"".join(strings)[:result]
@@ -234,7 +234,7 @@ class Recorder:
         elif call.name == "lseek" or (call.name == "read" and position >= 0):
             self._open[descriptor][1] = result if call.name == "lseek" else position + result
 
-    def _copied(self, call: Call, descriptor: int, count: int) -> None:
+    def _copied(self, call: SystemCall, descriptor: int, count: int) -> None:
         """What the kernel copied from one file to another; the source is read now, because packs only grow."""
         file, position = self._open[descriptor]
         found = re.search(r", (\d+)<((?:\\x[0-9a-f]{2})+)>", call.text)

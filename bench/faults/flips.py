@@ -28,7 +28,7 @@ EDITABLE: Final = {"marks.json": ("marks", "show"), "recalls": ("recalls",)}
 
 
 @dataclass(frozen=True)
-class Damage:
+class ByteDamage:
     """The damage of one file."""
 
     file: str
@@ -77,16 +77,16 @@ def make_library(world: World) -> list[str]:
     )
 
 
-def choose(library: Path, files: Sequence[str], seed: int, number: int) -> Damage:
+def choose(library: Path, files: Sequence[str], seed: int, number: int) -> ByteDamage:
     """The n-th damage of a seed: half of them anywhere, half in any file however small."""
     rng = Random(f"flip {seed} {number}")
     sizes = [(library / name).stat().st_size for name in files]
     name = rng.choices(files, sizes)[0] if rng.random() < 0.5 else rng.choice(files)
     size = (library / name).stat().st_size
-    return Damage(name, rng.choice(KINDS), rng.randrange(size), rng.randrange(256))
+    return ByteDamage(name, rng.choice(KINDS), rng.randrange(size), rng.randrange(256))
 
 
-def run_flip(world: World, damage: Damage, golden: Answers) -> tuple[str, str | None]:
+def run_flip(world: World, damage: ByteDamage, golden: Answers) -> tuple[str, str | None]:
     """Damage the library, and ask; how that ended, and what is wrong."""
     world.prepare("held")
     if not damage.apply(world.library):

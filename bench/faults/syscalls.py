@@ -13,7 +13,7 @@ ERRORS: Final = ("EIO", "ENOSPC", "EMFILE", "ENOMEM", "EACCES")
 
 
 @dataclass(frozen=True)
-class Case:
+class FaultCase:
     """One fault."""
 
     scenario: str
@@ -26,13 +26,13 @@ class Case:
         return f"{self.scenario}:{self.call}:{self.number}:{self.error}:{'forever' if self.forever else 'once'}"
 
 
-def case_of(text: str) -> Case:
+def case_of(text: str) -> FaultCase:
     """A case as it is written."""
     scenario, call, number, error, when = text.split(":")
-    return Case(scenario, call, int(number), error, when == "forever")
+    return FaultCase(scenario, call, int(number), error, when == "forever")
 
 
-def all_cases(world: World, names: Iterable[str]) -> list[Case]:
+def all_cases(world: World, names: Iterable[str]) -> list[FaultCase]:
     """Every fault that can be made, from what each command does without any."""
     found = []
     for name in names:
@@ -44,7 +44,7 @@ def all_cases(world: World, names: Iterable[str]) -> list[Case]:
         if problem := ended.problem((0, 130)):
             raise RuntimeError(f"{name} without a fault: {problem}")
         found += [
-            Case(name, call, number, error, forever)
+            FaultCase(name, call, number, error, forever)
             for call, number in points(trace.calls(), world.root)
             for error in ERRORS
             for forever in (False, True)
@@ -52,7 +52,7 @@ def all_cases(world: World, names: Iterable[str]) -> list[Case]:
     return found
 
 
-def sample(cases: Sequence[Case], number: int, seed: int) -> Case:
+def sample(cases: Sequence[FaultCase], number: int, seed: int) -> FaultCase:
     """The n-th case of a seed: every call of every command is as likely, however often it is made."""
     rng = Random(f"{seed} {number}")
     kinds = sorted({(case.scenario, case.call) for case in cases})
@@ -60,7 +60,7 @@ def sample(cases: Sequence[Case], number: int, seed: int) -> Case:
     return rng.choice([case for case in cases if (case.scenario, case.call) == kind])
 
 
-def run_case(world: World, case: Case) -> tuple[str, str | None]:
+def run_case(world: World, case: FaultCase) -> tuple[str, str | None]:
     """Make one fault; how it ended, and what is wrong."""
     scenario = SCENARIOS[case.scenario]
     world.prepare(scenario.begins_with)
@@ -84,7 +84,7 @@ def run_case(world: World, case: Case) -> tuple[str, str | None]:
     return (EQUAL if ended.code in (0, 130) else ERROR), None
 
 
-def run(world: World, cases: Sequence[Case], numbers: Sequence[int], summary: Summary) -> None:
+def run(world: World, cases: Sequence[FaultCase], numbers: Sequence[int], summary: Summary) -> None:
     """Make the faults with these numbers."""
     for number in telling(numbers, summary):
         case = cases[number]

@@ -39,7 +39,7 @@ def is_there() -> bool:
 
 
 @dataclass(frozen=True)
-class Call:
+class SystemCall:
     """One line of strace: a system call from its beginning to its end."""
 
     thread: int
@@ -75,7 +75,7 @@ class Trace:
             time.sleep(0.001)
         child.go()
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[SystemCall]:
         """What the child did, in the order in which the calls ended. For when it has ended."""
         self._process.wait(60)
         if self._process.stderr:
@@ -89,7 +89,7 @@ def inject(child: Child, log: Path, call: str, number: int, error: str, *, forev
     return Trace(child, log, "-s", "0", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}")
 
 
-def points(calls: list[Call], below: Path) -> list[tuple[str, int]]:
+def points(calls: list[SystemCall], below: Path) -> list[tuple[str, int]]:
     """Each call that concerns files below a folder, by its name and number; in any thread."""
     numbers: dict[tuple[int, str], int] = Counter()
     found: dict[str, set[int]] = defaultdict(set)
@@ -100,7 +100,7 @@ def points(calls: list[Call], below: Path) -> list[tuple[str, int]]:
     return [(name, number) for name in sorted(found) for number in sorted(found[name])]
 
 
-def _calls(lines: list[str]) -> Iterator[Call]:
+def _calls(lines: list[str]) -> Iterator[SystemCall]:
     begun: dict[int, tuple[str, str]] = {}
     for line in lines:
         found = LINE.match(line)
@@ -112,9 +112,9 @@ def _calls(lines: list[str]) -> Iterator[Call]:
             begun[thread] = (name, rest.removesuffix("<unfinished ...>"))
         elif "resumed>" in rest[:12]:
             before = begun.pop(thread, (name, ""))[1]
-            yield Call(thread, name, before + rest.partition("resumed>")[2])
+            yield SystemCall(thread, name, before + rest.partition("resumed>")[2])
         elif rest.startswith("("):
-            yield Call(thread, name, rest)
+            yield SystemCall(thread, name, rest)
 
 
 def _is_traced(pid: int) -> bool:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from backscroll.files.names import project_folder
 from bench.generator.eras import ERAS, Era, milliseconds, models_at
-from bench.generator.margins import SLUG_WORDS, Mix, World
+from bench.generator.margins import SLUG_WORDS, GeneratedWorld, Mix
 from bench.generator.play import MARK
-from bench.generator.rows import Client, Sink, Tally, Transcript, client, new_uuid, stamp
+from bench.generator.rows import GeneratedTranscript, GeneratingClient, Sink, Tally, client, new_uuid, stamp
 from bench.generator.stories import Story
-from bench.generator.texts import LANGUAGES, Texts
+from bench.generator.texts import LANGUAGES, GeneratedTexts
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -33,7 +33,7 @@ _LONG_CWD = "/home/mara/work/" + "very-deeply-nested-customer-archive/" * 6 + "p
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class GeneratedSummary:
     """The contents of a generated home. Events count once, however many files have copies of their rows."""
 
     sessions: int
@@ -66,7 +66,7 @@ class _Past:
     title: str
     size: int
     ended: int
-    client: Client
+    client: GeneratingClient
     sound: bool
 
 
@@ -165,11 +165,11 @@ class Maker:
         self.tally = Tally()
         self.home = _Directory(root, self.tally, Random(f"endings {seed}"), mix.no_final_newline)
         pool_bytes = min(24_000_000, max(150_000, total_bytes // 64))
-        self.world = World(self.home, Texts(seed, pool_bytes), self.tally, mix)
+        self.world = GeneratedWorld(self.home, GeneratedTexts(seed, pool_bytes), self.tally, mix)
         self.rng = Random(f"home {seed}")
         self.projects = [_project(cwd, self.rng) for cwd in _working_directories(self.rng, 4 + sessions // 25)]
 
-    def make(self) -> Summary:
+    def make(self) -> GeneratedSummary:
         """Write the home and say what is in it."""
         begins = sorted((self._moment() for _ in range(self.sessions)), key=lambda moment: moment[0])
         weights = [self.rng.lognormvariate(0.0, 1.25) for _ in begins]
@@ -211,7 +211,7 @@ class Maker:
         if problem in ("torn", "nul_tail"):
             sink.end_problem, problem = problem, ""
         sound = not problem and not sink.end_problem
-        transcript = Transcript(
+        transcript = GeneratedTranscript(
             sink,
             self.tally,
             rng,
@@ -246,7 +246,7 @@ class Maker:
         _write_history(history, story, project.cwd)
         return transcript.now
 
-    def _summaries(self, transcript: Transcript, project: _Project) -> None:
+    def _summaries(self, transcript: GeneratedTranscript, project: _Project) -> None:
         """Titles of earlier conversations of the project, at the head of the file, as clients up to 2.1.20 wrote."""
         if not transcript.client.summaries:
             return
@@ -256,7 +256,7 @@ class Maker:
             leaf, title = (past.leaf, past.title) if past else (new_uuid(rng), self.world.texts.phrase(rng))
             transcript.apart("summary", f'"summary":"{title}","leafUuid":"{leaf}"')
 
-    def _begin_with_copy(self, transcript: Transcript, project: _Project, budget: int) -> None:
+    def _begin_with_copy(self, transcript: GeneratedTranscript, project: _Project, budget: int) -> None:
         """Begin as a resume or a fork of an earlier session, where the client does so and one fits the budget."""
         rng, old = transcript.rng, transcript.client.old_resume
         if rng.random() >= (self.mix.resumes if old else self.mix.forks):
@@ -275,7 +275,7 @@ class Maker:
         self._copy(transcript, past, moment=transcript.now if old else None, branched=branched)
         self.tally.events["resumes" if old else "forks"] += 1
 
-    def _copy(self, transcript: Transcript, past: _Past, *, moment: int | None, branched: bool) -> None:
+    def _copy(self, transcript: GeneratedTranscript, past: _Past, *, moment: int | None, branched: bool) -> None:
         """Copy the chain rows of a session: an old resume also gives them all the moment of the resume."""
         old_id, new_id = (f'"sessionId":"{name}"'.encode() for name in (past.session_id, transcript.session_id))
         now = f'"timestamp":"{stamp(moment)}"'.encode() if moment else b""
@@ -321,9 +321,9 @@ class Maker:
                 memory = "\n".join(self.world.texts.code(self.rng, "markdown", 1_500))
                 self.home.put(f"projects/{project.folder}/memory/MEMORY.md", memory + "\n", now)
 
-    def _summary(self) -> Summary:
+    def _summary(self) -> GeneratedSummary:
         events = self.tally.events
-        return Summary(
+        return GeneratedSummary(
             sessions=self.sessions,
             files=self.home.files,
             bytes=self.home.bytes,

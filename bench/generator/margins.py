@@ -6,9 +6,9 @@ Also the world that all stories of a home share, and how often things happen in 
 from dataclasses import dataclass
 from typing import Protocol
 
-from bench.generator.rows import Sink, Tally, Transcript, new_uuid, stamp
-from bench.generator.texts import Texts, unescape
-from bench.generator.tools import Call, Tools, backup_name
+from bench.generator.rows import GeneratedTranscript, Sink, Tally, new_uuid, stamp
+from bench.generator.texts import GeneratedTexts, unescape
+from bench.generator.tools import GeneratedCall, Tools, backup_name
 
 SLUG_WORDS = ("quiet", "amber", "brisk", "mellow", "lucid", "tidal", "heron", "maple", "quartz", "ember", "fjord")
 _METADATA_EVERY = 24_576
@@ -43,7 +43,7 @@ class Mix:
     """Share of the sessions in a language other than English."""
 
 
-class Home(Protocol):
+class GeneratedHome(Protocol):
     """Where a story's files go."""
 
     def open(self, path: str) -> Sink:
@@ -57,11 +57,11 @@ class Home(Protocol):
 
 
 @dataclass(slots=True)
-class World:
+class GeneratedWorld:
     """What all stories of a home have in common."""
 
-    home: Home
-    texts: Texts
+    home: GeneratedHome
+    texts: GeneratedTexts
     tally: Tally
     mix: Mix
 
@@ -69,7 +69,9 @@ class World:
 class Margins:
     """Everything around the prompts and answers of one transcript; `Story` writes those."""
 
-    def __init__(self, world: World, transcript: Transcript, *, folder: str, budget: int, language: str) -> None:
+    def __init__(
+        self, world: GeneratedWorld, transcript: GeneratedTranscript, *, folder: str, budget: int, language: str
+    ) -> None:
         self.world = world
         self.texts = world.texts
         self.tally = world.tally
@@ -126,7 +128,7 @@ class Margins:
             body = f'"prompt":"{text}","commandMode":"prompt","source_uuid":"{new_uuid(self.rng)}"'
             transcript.attachment("queued_command", body)
 
-    def _spill(self, call: Call, use_id: str) -> Call:
+    def _spill(self, call: GeneratedCall, use_id: str) -> GeneratedCall:
         transcript = self.transcript
         path = f"{self.folder}/{transcript.session_id}/tool-results/{use_id}.txt"
         text = unescape(call.output)
@@ -135,7 +137,7 @@ class Margins:
         self.tally.events["spills"] += 1
         return self.tools.spilled(call, f"/home/mara/.claude/{path}")
 
-    def _back_up(self, call: Call) -> None:
+    def _back_up(self, call: GeneratedCall) -> None:
         transcript = self.transcript
         _, version = self._backups.get(call.path, ("", 0))
         if version == 0 and len(self._backups) >= 12:

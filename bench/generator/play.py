@@ -12,10 +12,10 @@ from random import Random
 
 from backscroll.demo import player
 from backscroll.demo.player import Line, PlayedStep, SessionScript
-from bench.generator.margins import Mix, World
-from bench.generator.rows import Sink, Tally, Transcript, client
+from bench.generator.margins import GeneratedWorld, Mix
+from bench.generator.rows import GeneratedTranscript, Sink, Tally, client
 from bench.generator.stories import Story
-from bench.generator.texts import Texts
+from bench.generator.texts import GeneratedTexts
 
 MARK = "BACKSCROLL_BENCH_HOME"
 
@@ -25,7 +25,7 @@ _ENDLESS = 1 << 50
 _POOL_BYTES = 300_000
 
 
-class Player(player.Player):
+class GeneratedPlayer(player.Player):
     """Appends to `sessions` sessions of the generated home `root`, the latest ones that are sound.
 
     The same home and seed give the same steps, with timestamps that go on from each session's last record; give
@@ -46,7 +46,7 @@ class Player(player.Player):
         if not _is_generated(root):
             raise ValueError(f"{root} was not made by bench.generate: only such homes are played")
         self.tally = Tally()
-        texts = Texts(seed, _POOL_BYTES)
+        texts = GeneratedTexts(seed, _POOL_BYTES)
         chosen = _latest_sound_sessions(root, sessions)
         if not chosen:
             raise ValueError(f"{root} has no session that can go on: generate one with more sessions")
@@ -61,7 +61,7 @@ def play(
     root: Path, *, seed: int = 1, sessions: int = 3, tear: float = 0.0, now: Callable[[], int] | None = None
 ) -> Iterator[PlayedStep]:
     """The endless steps of a `Player`."""
-    return Player(root, seed=seed, sessions=sessions, tear=tear, now=now)
+    return GeneratedPlayer(root, seed=seed, sessions=sessions, tear=tear, now=now)
 
 
 class _Queue:
@@ -81,11 +81,11 @@ class _Session(SessionScript):
     """One session that goes on, and the Home its story writes to."""
 
     def __init__(
-        self, root: Path, path: Path, last: dict[str, str], texts: Texts, tally: Tally, mix: Mix, rng: Random
+        self, root: Path, path: Path, last: dict[str, str], texts: GeneratedTexts, tally: Tally, mix: Mix, rng: Random
     ) -> None:
         super().__init__()
         self._root = root
-        transcript = Transcript(
+        transcript = GeneratedTranscript(
             _Queue(path, self.waiting),
             tally,
             rng,
@@ -98,7 +98,7 @@ class _Session(SessionScript):
         )
         transcript.last = last["uuid"]
         folder = path.parent.relative_to(root).as_posix()
-        world = World(self, texts, tally, mix)
+        world = GeneratedWorld(self, texts, tally, mix)
         self._story = Story(world, transcript, folder=folder, budget=_ENDLESS, model="claude-sonnet-4-6")
 
     def refill(self) -> None:

@@ -35,7 +35,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class GeneratingClient:
     """One version of Claude Code, and what it does differently from the others."""
 
     version: str
@@ -54,11 +54,11 @@ class Client:
     """The separator of line number and text in a Read result."""
 
 
-def client(version: str) -> Client:
+def client(version: str) -> GeneratingClient:
     """The client of that version; the borders are those of FORMAT.md and of the survey."""
     major, minor, patch = (int(part) for part in version.split("."))
     number = (major, minor, patch)
-    return Client(
+    return GeneratingClient(
         version,
         number,
         agents="inline" if number < (2, 0, 28) else "beside" if number < (2, 1, 2) else "under",
@@ -97,7 +97,7 @@ def _minute(minutes: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M", time.gmtime(minutes * 60))
 
 
-class Transcript:
+class GeneratedTranscript:
     """Writes the rows of one file, or of the sidechain of one agent inside a file.
 
     Keeps what the envelope repeats and the uuid of the last row, which is the default parent of the next.
@@ -109,7 +109,7 @@ class Transcript:
         tally: Tally,
         rng: Random,
         *,
-        client: Client,
+        client: GeneratingClient,
         session_id: str,
         cwd: str,
         branch: str,
@@ -133,7 +133,7 @@ class Transcript:
         self.client = client
         self.set_client(client, branch)
 
-    def set_client(self, client: Client, branch: str) -> None:
+    def set_client(self, client: GeneratingClient, branch: str) -> None:
         """Change what a resume in the same file may change: the version and the branch."""
         self.client, self.branch = client, branch
         side = f',"isSidechain":{"true" if self.agent_id else "false"}'

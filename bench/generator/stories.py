@@ -5,9 +5,9 @@ A story writes through a Home, which may be a directory being generated or a que
 
 from dataclasses import replace
 
-from bench.generator.margins import Margins, World
-from bench.generator.rows import Client, Transcript, new_id, new_uuid, stamp
-from bench.generator.tools import Call, Task, first_lines
+from bench.generator.margins import GeneratedWorld, Margins
+from bench.generator.rows import GeneratedTranscript, GeneratingClient, new_id, new_uuid, stamp
+from bench.generator.tools import GeneratedCall, GeneratedTask, first_lines
 
 _PROBLEMS_INSIDE = ("glued", "corrupt", "nul")
 
@@ -21,8 +21,8 @@ class Story(Margins):
 
     def __init__(
         self,
-        world: World,
-        transcript: Transcript,
+        world: GeneratedWorld,
+        transcript: GeneratedTranscript,
         *,
         folder: str,
         budget: int,
@@ -155,7 +155,7 @@ class Story(Margins):
         """One API response with its tool results; False ends the turn."""
         rng, transcript = self.rng, self.transcript
         blocks: list[str] = []
-        calls: list[tuple[Call | Task, str]] = []
+        calls: list[tuple[GeneratedCall | GeneratedTask, str]] = []
         if rng.random() < 0.39:
             blocks.append(self._thinking())
         if rng.random() < 0.40:
@@ -167,11 +167,15 @@ class Story(Margins):
             use_id = new_id(rng, "toolu")
             agent = rng.random() < self.world.mix.agents and self.depth < 2 and self.budget - self.spent > 25_000
             call = self.tools.task() if agent else self.tools.call()
-            name, arguments = (_agent_tool(transcript.client), _task_json(call)) if isinstance(call, Task) else call[:2]
+            name, arguments = (
+                (_agent_tool(transcript.client), _task_json(call)) if isinstance(call, GeneratedTask) else call[:2]
+            )
             calls.append((call, use_id))
             blocks.append(f'{{"type":"tool_use","id":"{use_id}","name":"{name}","input":{arguments}}}')
         self._tool_uses += len(calls)
-        early = len(calls) == 1 and isinstance(calls[0][0], Call) and rng.random() < self.world.mix.early_results
+        early = (
+            len(calls) == 1 and isinstance(calls[0][0], GeneratedCall) and rng.random() < self.world.mix.early_results
+        )
         rows = self._write_blocks(blocks, "tool_use", hold_last=early)
         return self._results(calls, rows[spoken:], early=early)
 
@@ -225,7 +229,7 @@ class Story(Margins):
             text = self.texts.prose(rng, self.tools.length(560, 1.5))
         return f'{{"type":"thinking","thinking":"{text}","signature":"{signature}"}}'
 
-    def _results(self, calls: list[tuple[Call | Task, str]], rows: list[str], *, early: bool) -> bool:
+    def _results(self, calls: list[tuple[GeneratedCall | GeneratedTask, str]], rows: list[str], *, early: bool) -> bool:
         rng, transcript = self.rng, self.transcript
         order = list(zip(calls, rows, strict=True))
         if len(order) > 1 and rng.random() < 0.25:
@@ -246,9 +250,9 @@ class Story(Margins):
             transcript.user('[{"type":"text","text":"[Request interrupted by user for tool use]"}]')
         return answered
 
-    def _result(self, call: Call | Task, use_id: str, row: str) -> None:
+    def _result(self, call: GeneratedCall | GeneratedTask, use_id: str, row: str) -> None:
         rng, transcript, client = self.rng, self.transcript, self.transcript.client
-        if isinstance(call, Task):
+        if isinstance(call, GeneratedTask):
             call = self._run_agent(call, use_id)
         elif client.spills and len(call.output) > 30_000:
             call = self._spill(call, use_id)
@@ -268,23 +272,23 @@ class Story(Margins):
             if rng.random() < 0.1:
                 self._snapshot(result, update=True)
 
-    def _progress(self, call: Call | Task, use_id: str) -> None:
+    def _progress(self, call: GeneratedCall | GeneratedTask, use_id: str) -> None:
         rng, transcript = self.rng, self.transcript
-        if isinstance(call, Call) and call.name == "Bash" and rng.random() < 0.54:
+        if isinstance(call, GeneratedCall) and call.name == "Bash" and rng.random() < 0.54:
             shown = "" if rng.random() < 0.5 else first_lines(call.output, 9_000)
             lines = shown.count("\\n")
             for second in range(2, 3 + int(rng.expovariate(1 / 6))):
                 transcript.wait(900, 1_100)
                 data = f'"type":"bash_progress","output":"","fullOutput":"{shown}","elapsedTimeSeconds":{second}'
                 transcript.progress(f'{data},"totalLines":{lines}', use_id)
-        elif isinstance(call, Call) and rng.random() < 0.33:
+        elif isinstance(call, GeneratedCall) and rng.random() < 0.33:
             event = rng.choice(("PostToolUse", "PreToolUse"))
             data = f'"type":"hook_progress","hookEvent":"{event}","hookName":"{event}:{call.name}","command":"callback"'
             transcript.progress(data, use_id)
 
     # Sub-agents.
 
-    def _run_agent(self, task: Task, use_id: str) -> Call:
+    def _run_agent(self, task: GeneratedTask, use_id: str) -> GeneratedCall:
         """Tell the sub-agent's story where this client puts it, and give the call with the agent's answer."""
         rng, transcript, client = self.rng, self.transcript, self.transcript.client
         agent_id = f"{rng.getrandbits(32):08x}" if client.agents != "under" else f"a{rng.getrandbits(64):016x}"
@@ -324,7 +328,7 @@ class Story(Margins):
             f'"totalToolUseCount":{story._tool_uses},"usage":{{"input_tokens":4,"cache_creation_input_tokens":310,'
             f'"cache_read_input_tokens":{story.tokens_in_context},"output_tokens":{len(answer) // 4}}}}}'
         )
-        return Call(_agent_tool(client), "", blocks, result)
+        return GeneratedCall(_agent_tool(client), "", blocks, result)
 
     def _agent_story(self, agent_id: str, under: str, budget: int) -> "Story":
         parent, client = self.transcript, self.transcript.client
@@ -335,7 +339,7 @@ class Story(Margins):
         else:
             name = f"agent-{agent_id}.jsonl"
             sink = self.world.home.open(f"{self.folder}/{name}" if client.agents == "beside" else f"{under}/{name}")
-        transcript = Transcript(
+        transcript = GeneratedTranscript(
             sink,
             self.tally,
             self.rng,
@@ -361,7 +365,7 @@ class Story(Margins):
         self.tally.events["warmups"] += 1
         self.world.home.close(story.transcript.sink, story.transcript.now)
 
-    def _agent_progress(self, task: Task, agent_id: str, use_id: str, row: str) -> None:
+    def _agent_progress(self, task: GeneratedTask, agent_id: str, use_id: str, row: str) -> None:
         now = stamp(self.transcript.now)
         text = self.texts.prose(self.rng, self.tools.length(1_800, 1.4))
         message = f'{{"type":"user","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}]}}'
@@ -404,9 +408,9 @@ class Story(Margins):
         self.tally.events["compactions"] += 1
 
 
-def _agent_tool(client: Client) -> str:
+def _agent_tool(client: GeneratingClient) -> str:
     return "Task" if client.number < (2, 1, 63) else "Agent"
 
 
-def _task_json(task: Task) -> str:
+def _task_json(task: GeneratedTask) -> str:
     return f'{{"description":"{task.description}","prompt":"{task.prompt}","subagent_type":"{task.kind}"}}'

@@ -53,7 +53,7 @@ class Lines:
     mean: float
 
 
-class Texts:
+class GeneratedTexts:
     """The pools for one seed. Callers bring their own `Random`, so two sessions never disturb each other."""
 
     def __init__(self, seed: int, pool_bytes: int) -> None:

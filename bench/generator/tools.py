@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from bench.generator.rows import Client
-from bench.generator.texts import CODE, ENDINGS, Texts
+from bench.generator.rows import GeneratingClient
+from bench.generator.texts import CODE, ENDINGS, GeneratedTexts
 
 # How often each tool is called; the rest of the call mix (agents) is decided by the story.
 _MIX = {
@@ -34,7 +34,7 @@ _DENIED = (
 )
 
 
-class Call(NamedTuple):
+class GeneratedCall(NamedTuple):
     """One call: the tool_use's name and input, the result's content, and `toolUseResult` ("" when absent)."""
 
     name: str
@@ -50,7 +50,7 @@ class Call(NamedTuple):
     image: bool = False
 
 
-class Task(NamedTuple):
+class GeneratedTask(NamedTuple):
     """The task of a sub-agent, escaped."""
 
     kind: str
@@ -62,9 +62,9 @@ class Task(NamedTuple):
 class Tools:
     """Makes calls for one session. `largest` bounds any text, so that a small session stays small."""
 
-    texts: Texts
+    texts: GeneratedTexts
     rng: Random
-    client: Client
+    client: GeneratingClient
     cwd: str
     largest: int
     images: float
@@ -72,7 +72,7 @@ class Tools:
     todos: list[tuple[str, str]] = field(default_factory=list)
     tasks_made: int = 0
 
-    def call(self) -> Call:
+    def call(self) -> GeneratedCall:
         """A call of any tool but the agent's."""
         name = self.rng.choices(_NAMES, cum_weights=_WEIGHTS)[0]
         if self.rng.random() < 0.035:
@@ -92,12 +92,12 @@ class Tools:
         length = int(median * self.rng.lognormvariate(0.0, spread))
         return length if length < self.largest else self.largest
 
-    def task(self) -> Task:
+    def task(self) -> GeneratedTask:
         """A task for a sub-agent."""
         kind = self.rng.choice(("general-purpose", "Explore", "Plan", "code-reviewer"))
-        return Task(kind, self.texts.phrase(self.rng), self.texts.prose(self.rng, self.length(700, 0.8)))
+        return GeneratedTask(kind, self.texts.phrase(self.rng), self.texts.prose(self.rng, self.length(700, 0.8)))
 
-    def bash(self) -> Call:
+    def bash(self) -> GeneratedCall:
         """A shell command."""
         rng = self.rng
         output = self.texts.output(rng, self.length(640, 1.7)) if rng.random() < 0.9 else ""
@@ -107,9 +107,9 @@ class Tools:
             output = first_lines(output, _SPILL_FROM)
         result = f'{{"stdout":"{output}","stderr":"","interrupted":false,"isImage":false'
         result += ',"noOutputExpected":false}' if self.client.number >= (2, 1, 40) else "}"
-        return Call("Bash", arguments, f'"{output}"', result, output=output)
+        return GeneratedCall("Bash", arguments, f'"{output}"', result, output=output)
 
-    def read(self) -> Call:
+    def read(self) -> GeneratedCall:
         """A text file, numbered for the model and plain for the client."""
         rng = self.rng
         path, kind = self._file()
@@ -124,9 +124,9 @@ class Tools:
             f'{{"type":"text","file":{{"filePath":"{path}","content":"{content}","numLines":{len(lines)},'
             f'"startLine":{first},"totalLines":{total}}}}}'
         )
-        return Call("Read", arguments, f'"{numbered}"', result)
+        return GeneratedCall("Read", arguments, f'"{numbered}"', result)
 
-    def image(self) -> Call:
+    def image(self) -> GeneratedCall:
         """A picture: both halves of the row hold it, which makes the longest lines of a home."""
         path = f"{self.cwd}/screenshots/{self.rng.getrandbits(24):06x}.png"
         data = self.picture()
@@ -135,7 +135,7 @@ class Tools:
             f'{{"type":"image","file":{{"base64":"{data}","type":"image/png","originalSize":{len(data) * 3 // 4}}}}}'
         )
         content = f'[{{"type":"image","source":{source}}}]'
-        return Call("Read", f'{{"file_path":"{path}"}}', content, result, image=True)
+        return GeneratedCall("Read", f'{{"file_path":"{path}"}}', content, result, image=True)
 
     def picture(self) -> str:
         """The base64 of a picture; it begins as a PNG does."""
@@ -144,7 +144,7 @@ class Tools:
             self.rng, min(limit, int(120_000 * self.rng.lognormvariate(0.0, 1.3)))
         )
 
-    def edit(self) -> Call:
+    def edit(self) -> GeneratedCall:
         """A change of a file, with the whole file as it was and the patch."""
         rng = self.rng
         path, kind = self._file()
@@ -165,9 +165,9 @@ class Tools:
         )
         arguments = f'{{"replace_all":false,"file_path":"{path}","old_string":"{old}","new_string":"{new}"}}'
         content = f'"The file {path} has been updated successfully."'
-        return Call("Edit", arguments, content, result, path=path, before=whole)
+        return GeneratedCall("Edit", arguments, content, result, path=path, before=whole)
 
-    def grep(self) -> Call:
+    def grep(self) -> GeneratedCall:
         """A search in the project, with the lines or with the names of the files."""
         rng = self.rng
         pattern = self.texts.rare(rng).rsplit("_", 1)[0]
@@ -176,13 +176,13 @@ class Tools:
             found = "\\n".join(lines)
             result = f'{{"mode":"content","numFiles":0,"filenames":[],"content":"{found}","numLines":{len(lines)}}}'
             arguments = f'{{"pattern":"{pattern}","output_mode":"content","-n":true}}'
-            return Call("Grep", arguments, f'"{found}"', result)
+            return GeneratedCall("Grep", arguments, f'"{found}"', result)
         names = [self.texts.path(rng) for _ in range(int(rng.random() * 12))]
         result = f'{{"mode":"files_with_matches","filenames":[{_strings(names)}],"numFiles":{len(names)}}}'
         content = f"Found {len(names)} files\\n" + "\\n".join(names) if names else "No files found"
-        return Call("Grep", f'{{"pattern":"{pattern}"}}', f'"{content}"', result)
+        return GeneratedCall("Grep", f'{{"pattern":"{pattern}"}}', f'"{content}"', result)
 
-    def spilled(self, call: Call, saved_as: str) -> Call:
+    def spilled(self, call: GeneratedCall, saved_as: str) -> GeneratedCall:
         """The same call with its output replaced by the note the client leaves: where it went and a preview."""
         size = len(call.output.encode())
         preview = first_lines(call.output, _PREVIEW)
@@ -196,7 +196,7 @@ class Tools:
         )
         return call._replace(content=f'"{note}"', result=result)
 
-    def _seldom(self, name: str) -> Call:
+    def _seldom(self, name: str) -> GeneratedCall:
         rng, texts = self.rng, self.texts
         if name == "Tasks":
             return self._todo() if self.client.number < (2, 1, 16) else self._task_list()
@@ -204,42 +204,46 @@ class Tools:
             names = [f"{self.cwd}/{texts.path(rng)}" for _ in range(int(rng.random() * 30))]
             result = f'{{"filenames":[{_strings(names)}],"durationMs":{int(rng.random() * 90)},"numFiles":{len(names)}'
             content = "\\n".join(names) or "No files found"
-            return Call("Glob", '{"pattern":"**/*.py"}', f'"{content}"', f'{result},"truncated":false}}')
+            return GeneratedCall("Glob", '{"pattern":"**/*.py"}', f'"{content}"', f'{result},"truncated":false}}')
         if name == "Write":
             path, kind = self._file()
             content = "\\n".join(texts.code(rng, kind, self.length(3600, 0.9)))
             result = f'{{"type":"create","filePath":"{path}","content":"{content}","structuredPatch":[]}}'
             arguments = f'{{"file_path":"{path}","content":"{content}"}}'
-            return Call("Write", arguments, f'"File created successfully at: {path}"', result)
+            return GeneratedCall("Write", arguments, f'"File created successfully at: {path}"', result)
         if name == "Mcp":
             text = texts.prose(rng, self.length(1500, 1.0))
             blocks = f'[{{"type":"text","text":"{text}"}}]'
-            return Call(rng.choice(_MCP_TOOLS), f'{{"query":"{texts.phrase(rng)}"}}', blocks, blocks)
+            return GeneratedCall(rng.choice(_MCP_TOOLS), f'{{"query":"{texts.phrase(rng)}"}}', blocks, blocks)
         if name == "WebFetch":
             text = texts.prose(rng, self.length(2200, 0.7))
             url = f"https://docs.example.org/{texts.path(rng)}"
             result = f'{{"bytes":{len(text) * 9},"code":200,"codeText":"OK","result":"{text}","url":"{url}"}}'
-            return Call("WebFetch", f'{{"url":"{url}","prompt":"{texts.phrase(rng)}"}}', f'"{text}"', result)
+            return GeneratedCall("WebFetch", f'{{"url":"{url}","prompt":"{texts.phrase(rng)}"}}', f'"{text}"', result)
         query = texts.phrase(rng)
         hits = [f'{{"title":"{texts.phrase(rng)}","url":"https://example.org/{texts.path(rng)}"}}' for _ in range(8)]
         text = texts.prose(rng, self.length(1800, 0.5))
         result = f'{{"query":"{query}","results":[{{"content":[{",".join(hits)}]}},"{text}"],"durationSeconds":7.2}}'
-        return Call("WebSearch", f'{{"query":"{query}"}}', f'"Web search results for: {query}\\n\\n{text}"', result)
+        return GeneratedCall(
+            "WebSearch", f'{{"query":"{query}"}}', f'"Web search results for: {query}\\n\\n{text}"', result
+        )
 
-    def _failed(self, name: str) -> Call:
+    def _failed(self, name: str) -> GeneratedCall:
         rng = self.rng
         if name == "Bash":
             text = f"Exit code {1 + int(rng.random() * 2)}\\n{self.texts.output(rng, self.length(600, 1.0))}"
             arguments = f'{{"command":"{self.texts.command(rng)}"}}'
-            return Call("Bash", arguments, f'"{text}"', f'"Error: {text}"', failed=True)
+            return GeneratedCall("Bash", arguments, f'"{text}"', f'"Error: {text}"', failed=True)
         path, _ = self._file()
         if rng.random() < 0.3:
-            return Call("Edit", f'{{"file_path":"{path}"}}', f'"{_DENIED}"', f'"Error: {_DENIED}"', failed=True)
+            return GeneratedCall(
+                "Edit", f'{{"file_path":"{path}"}}', f'"{_DENIED}"', f'"Error: {_DENIED}"', failed=True
+            )
         text = "File does not exist."
         content = f'"<tool_use_error>{text}</tool_use_error>"'
-        return Call("Read", f'{{"file_path":"{path}"}}', content, f'"Error: {text}"', failed=True)
+        return GeneratedCall("Read", f'{{"file_path":"{path}"}}', content, f'"Error: {text}"', failed=True)
 
-    def _todo(self) -> Call:
+    def _todo(self) -> GeneratedCall:
         old = self.todos_json()
         if len(self.todos) < 3 or (self.rng.random() < 0.2 and len(self.todos) < 9):
             self.todos.append((self.texts.phrase(self.rng), "pending"))
@@ -247,22 +251,24 @@ class Tools:
         self.todos[at] = (self.todos[at][0], self.rng.choice(("in_progress", "completed")))
         new = self.todos_json()
         content = '"Todos have been modified successfully. Ensure that you continue to use the todo list."'
-        return Call("TodoWrite", f'{{"todos":{new}}}', content, f'{{"oldTodos":{old},"newTodos":{new}}}')
+        return GeneratedCall("TodoWrite", f'{{"todos":{new}}}', content, f'{{"oldTodos":{old},"newTodos":{new}}}')
 
     def todos_json(self) -> str:
         """The current to-do list."""
         return f"[{','.join(_todo_json(what, state) for what, state in self.todos)}]"
 
-    def _task_list(self) -> Call:
+    def _task_list(self) -> GeneratedCall:
         if self.tasks_made == 0 or self.rng.random() < 0.33:
             self.tasks_made += 1
             what = self.texts.phrase(self.rng)
             arguments = f'{{"subject":"{what}","description":"{self.texts.prose(self.rng, 160)}"}}'
             content = f'"Task #{self.tasks_made} created successfully: {what}"'
-            return Call("TaskCreate", arguments, content, f'{{"task":{{"id":"{self.tasks_made}","subject":"{what}"}}}}')
+            return GeneratedCall(
+                "TaskCreate", arguments, content, f'{{"task":{{"id":"{self.tasks_made}","subject":"{what}"}}}}'
+            )
         number = 1 + int(self.rng.random() * self.tasks_made)
         result = f'{{"success":true,"taskId":"{number}","updatedFields":["status"]}}'
-        return Call(
+        return GeneratedCall(
             "TaskUpdate",
             f'{{"taskId":"{number}","status":"completed"}}',
             f'"Updated task #{number} status"',

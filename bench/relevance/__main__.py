@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.decode import find_corpus
 from bench.peers import DEFAULT_CACHE, PEERS, Peer, install_peers
-from bench.relevance.asked import HALVES, Query, Question, queries, questions
+from bench.relevance.asked import HALVES, AskedQuery, AskedQuestion, queries, questions
 from bench.relevance.engines import OURS, Search, our_answer, our_library, our_search, peer_search
 from bench.relevance.home import build_home
 from bench.relevance.scores import DEPTH, Answered, Ranks, Score, answered_of, rank_of, scores_of
@@ -34,8 +34,8 @@ class Measured:
         wanted = HALVES if half == "both" else (half,)
         self._queries = [query for query in queries() if query.half in wanted]
         self._questions = [question for question in questions() if question.half in wanted]
-        self.ranks: dict[str, dict[Query, int | None]] = {}
-        self.answers: dict[Question, tuple[bool, bool]] = {}
+        self.ranks: dict[str, dict[AskedQuery, int | None]] = {}
+        self.answers: dict[AskedQuestion, tuple[bool, bool]] = {}
 
     def search(self, engine: str, search: Search) -> None:
         """Ask an engine every query."""
@@ -58,7 +58,7 @@ class Measured:
             for door, search in doors.items():
                 self.search(f"{door} {peer.version}", peer_search(search))
 
-    def right(self) -> dict[Question, bool]:
+    def right(self) -> dict[AskedQuestion, bool]:
         """Which answers were right."""
         return {
             question: has_fact if question.facts else not is_answered
@@ -150,7 +150,7 @@ def _misses(measured: Measured, most: int) -> Iterator[str]:
         yield f"  {question.half:7}{question.kind:11} {question.chat[:18]:18}  {question.text}"
 
 
-def _worst(ranks: Ranks) -> list[tuple[Query, int | None]]:
+def _worst(ranks: Ranks) -> list[tuple[AskedQuery, int | None]]:
     missed = [(query, rank) for query, rank in ranks.items() if rank != 1]
     return sorted(missed, key=lambda item: -(item[1] or DEPTH + 1))
 

@@ -14,7 +14,7 @@ NEARNESS: Final = ("far", "near")
 
 
 @dataclass(frozen=True)
-class Query:
+class AskedQuery:
     """A query of a user who half remembers a chat."""
 
     kind: str
@@ -29,7 +29,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """A question for `recall`. Without facts it is one that no chat answers."""
 
     kind: str
@@ -49,26 +49,26 @@ def half_of(name: str) -> str:
     return HALVES[0] if sha256(name.encode()).digest()[0] % 2 else HALVES[1]
 
 
-def queries() -> list[Query]:
+def queries() -> list[AskedQuery]:
     """All queries, in the order of the file."""
     return [
-        Query(asked["kind"], asked["text"], (chat["id"], *asked.get("also", ())))
+        AskedQuery(asked["kind"], asked["text"], (chat["id"], *asked.get("also", ())))
         for chat in _read("queries.toml")["chat"]
         for asked in chat["queries"]
     ]
 
 
-def questions() -> list[Question]:
+def questions() -> list[AskedQuestion]:
     """All questions for `recall`: those with an answer, then those without."""
     return list(_questions())
 
 
-def _questions() -> Iterator[Question]:
+def _questions() -> Iterator[AskedQuestion]:
     read = _read("questions.toml")
     for asked in read["answerable"]:
-        yield Question("answerable", asked["question"], asked["chat"], tuple(asked["facts"]))
+        yield AskedQuestion("answerable", asked["question"], asked["chat"], tuple(asked["facts"]))
     for asked in read["unanswerable"]:
-        yield Question(asked["kind"], asked["question"])
+        yield AskedQuestion(asked["kind"], asked["question"])
 
 
 def _read(name: str) -> dict[str, Any]:

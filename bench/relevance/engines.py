@@ -14,7 +14,7 @@ from backscroll.library.memory.recall import recall
 from backscroll.render.recall import recalled_text
 from backscroll.settings import load_settings
 from bench import peers
-from bench.relevance.asked import Question
+from bench.relevance.asked import AskedQuestion
 
 SHOWN: Final = 20
 """As many chats as `backscroll search` shows."""
@@ -49,7 +49,7 @@ def our_search(library: Library, sessions: Mapping[str, set[str]]) -> Search:
     return search
 
 
-def our_answer(library: Library, question: Question) -> tuple[bool, bool]:
+def our_answer(library: Library, question: AskedQuestion) -> tuple[bool, bool]:
     """Whether `backscroll recall` answers at all, and whether the answer has the fact."""
     found = recall(library, question.text)
     text = plain(recalled_text(found))
@@ -66,7 +66,7 @@ def peer_search(search: peers.Search) -> Search:
 
     def asked(text: str) -> list[str]:
         try:
-            return search(peers.Query("word", (text,), limit=PEER_ROWS))
+            return search(peers.PeerQuery("word", (text,), limit=PEER_ROWS))
         except peers.UnableError:
             return []
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.relevance.asked import HALVES, KINDS, Query, Question
+from bench.relevance.asked import HALVES, KINDS, AskedQuery, AskedQuestion
 
 DEPTH: Final = 10
 TOTAL: Final = "all"
 
-Ranks = Mapping[Query, int | None]
+Ranks = Mapping[AskedQuery, int | None]
 """At which place the right chat was, from 1; None if it was not among the first ten."""
 
 
@@ -60,7 +60,7 @@ def score(engine: str, half: str, kind: str, ranks: Sequence[int | None]) -> Sco
     return Score(engine, half, kind, len(ranks), r1, r3, r10, sum(1 / rank for rank in places) / asked)
 
 
-def answered_of(right: Mapping[Question, bool]) -> Iterator[Answered]:
+def answered_of(right: Mapping[AskedQuestion, bool]) -> Iterator[Answered]:
     """How many questions got the right answer, by half and kind."""
     for half in HALVES:
         for kind in ("answerable", "near", "far"):

@@ -115,7 +115,7 @@ class Companion:
         """Ask once."""
 
 
-class Viewer(Companion):
+class RunningViewer(Companion):
     """`backscroll open`, with requests for pages, the API and the event stream."""
 
     name = "viewer"

@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll.files import reading
-from tests.archive.support import Kept
+from tests.archive.support import KeptHome
 from tests.files.conftest import EAR
 
 
@@ -22,6 +22,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> KeptHome:
     """An empty home with an archive that does not exist yet."""
-    return Kept(tmp_path_factory.mktemp("kept"))
+    return KeptHome(tmp_path_factory.mktemp("kept"))

@@ -19,7 +19,7 @@ from tests.support.homes import SHOP, session_path, write_home
 MACHINE = "ada-laptop"
 
 
-class Kept:
+class KeptHome:
     """A home, its archive, and what one does with them."""
 
     def __init__(self, root: Path) -> None:
@@ -31,7 +31,7 @@ class Kept:
         """Where a session of that name lies in the home."""
         return self.home / session_path(name)
 
-    def write(self, **sessions: bytes) -> "Kept":
+    def write(self, **sessions: bytes) -> "KeptHome":
         """Write sessions with these bytes, over what is there."""
         write_home(self.home, {session_path(name): data for name, data in sessions.items()})
         return self
@@ -80,9 +80,9 @@ class Kept:
     def packs(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted((self.folder / "packs").iterdir())}
 
-    def copy(self, name: str) -> "Kept":
+    def copy(self, name: str) -> "KeptHome":
         """The same archive in another place, of the same home."""
-        other = Kept.__new__(Kept)
+        other = KeptHome.__new__(KeptHome)
         other.home, other.folder = self.home, self.folder.with_name(name)
         shutil.rmtree(other.folder, ignore_errors=True)
         shutil.copytree(self.folder, other.folder)

@@ -14,19 +14,19 @@ from backscroll.archive.merge import Merged, mend, merge
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
-from tests.archive.support import Kept, contents
+from tests.archive.support import KeptHome, contents
 from tests.support.homes import EVERYTHING, session_path, write_home
 
 SECRET = b"correct horse battery staple"
 State = dict[str, list[bytes]]
 
 
-def back_up(kept: Kept) -> Merged:
+def back_up(kept: KeptHome) -> Merged:
     with Writer(backup_folder(kept), accepts_loss=True) as backup:
         return merge(kept.archive, backup)
 
 
-def backup_folder(kept: Kept) -> Path:
+def backup_folder(kept: KeptHome) -> Path:
     return kept.folder.with_name("backup")
 
 
@@ -36,14 +36,14 @@ def state(folder: Path) -> State:
     return {file.path: contents(archive, file) for file in archive.files.values()}
 
 
-def check_backup(kept: Kept, expected: State) -> None:
+def check_backup(kept: KeptHome, expected: State) -> None:
     archive = Archive(backup_folder(kept))
     assert verify(archive).damages == []
     assert state(backup_folder(kept)) == expected
 
 
 @pytest.fixture
-def grown(kept: Kept) -> Kept:
+def grown(kept: KeptHome) -> KeptHome:
     """Some captures, each backed up: growth, rewriting, equal files, one that is gone."""
     kept.write(a=b"one\n" * 50, b=b"first\n", c=b"not for long\n", d=b"one\n" * 50, e=b"").capture()
     back_up(kept)
@@ -55,14 +55,14 @@ def grown(kept: Kept) -> Kept:
     return kept
 
 
-def test_a_backup_holds_every_version_of_everything(kept: Kept) -> None:
+def test_a_backup_holds_every_version_of_everything(kept: KeptHome) -> None:
     write_home(kept.home, EVERYTHING)
     kept.capture()
     assert back_up(kept).refused == []
     check_backup(kept, state(kept.folder))
 
 
-def test_a_backup_follows_what_is_kept(grown: Kept) -> None:
+def test_a_backup_follows_what_is_kept(grown: KeptHome) -> None:
     check_backup(grown, state(grown.folder))
     own, copy = grown.archive, Archive(backup_folder(grown))
     assert {file.path for file in own.files.values() if file.gone_since} == {session_path("c")}
@@ -77,14 +77,14 @@ def test_a_backup_follows_what_is_kept(grown: Kept) -> None:
     check_backup(grown, state(grown.folder))
 
 
-def test_a_backup_with_nothing_new_writes_nothing(grown: Kept) -> None:
+def test_a_backup_with_nothing_new_writes_nothing(grown: KeptHome) -> None:
     before = {path: path.read_bytes() for path in backup_folder(grown).rglob("*") if path.is_file()}
     done = back_up(grown)
     assert (done.size, done.files, done.refused, done.only_in_target) == (0, 0, [], [])
     assert {path: path.read_bytes() for path in backup_folder(grown).rglob("*") if path.is_file()} == before
 
 
-def test_no_damage_of_the_archive_reaches_the_backup(grown: Kept) -> None:
+def test_no_damage_of_the_archive_reaches_the_backup(grown: KeptHome) -> None:
     """Bytes changed, files cut or gone: the backup holds what it held, and says what it refused."""
     expected = state(backup_folder(grown))
     chosen = random.Random(7)
@@ -111,7 +111,7 @@ def test_no_damage_of_the_archive_reaches_the_backup(grown: Kept) -> None:
     assert state(backup_folder(grown)) == expected
 
 
-def test_damaged_new_files_are_refused_and_sound_ones_are_copied(grown: Kept) -> None:
+def test_damaged_new_files_are_refused_and_sound_ones_are_copied(grown: KeptHome) -> None:
     size = (grown.folder / "packs" / "000001.pack").stat().st_size
     grown.write(x=b"x" * 1000 + b"\n", y=b"y" * 1000 + b"\n").capture()
     pack = grown.folder / "packs" / "000001.pack"
@@ -127,7 +127,7 @@ def test_damaged_new_files_are_refused_and_sound_ones_are_copied(grown: Kept) ->
     assert verify(Archive(backup_folder(grown))).damages == []
 
 
-def test_a_pack_that_is_gone_takes_nothing_from_the_backup(grown: Kept) -> None:
+def test_a_pack_that_is_gone_takes_nothing_from_the_backup(grown: KeptHome) -> None:
     expected = state(backup_folder(grown))
     for pack in (grown.folder / "packs").iterdir():
         pack.unlink()
@@ -135,7 +135,7 @@ def test_a_pack_that_is_gone_takes_nothing_from_the_backup(grown: Kept) -> None:
     check_backup(grown, expected)
 
 
-def test_a_catalogue_that_was_cut_is_refused_or_takes_nothing(grown: Kept) -> None:
+def test_a_catalogue_that_was_cut_is_refused_or_takes_nothing(grown: KeptHome) -> None:
     expected = state(backup_folder(grown))
     data = grown.archive.catalogue.read_bytes()
     grown.archive.catalogue.write_bytes(data.splitlines(keepends=True)[0])
@@ -156,7 +156,7 @@ def test_a_catalogue_that_was_cut_is_refused_or_takes_nothing(grown: Kept) -> No
         check_backup(grown, expected)
 
 
-def test_only_what_is_forgotten_leaves_the_backup(grown: Kept) -> None:
+def test_only_what_is_forgotten_leaves_the_backup(grown: KeptHome) -> None:
     grown.write(s=SECRET * 20).capture()
     back_up(grown)
     with Writer(grown.folder) as writer:
@@ -170,7 +170,7 @@ def test_only_what_is_forgotten_leaves_the_backup(grown: Kept) -> None:
     assert Archive(copy.folder).is_forgotten(str(grown.home), session_path("s"))
 
 
-def test_a_damaged_archive_is_mended_from_its_backup(grown: Kept) -> None:
+def test_a_damaged_archive_is_mended_from_its_backup(grown: KeptHome) -> None:
     expected = state(grown.folder)
     pack = grown.folder / "packs" / "000001.pack"
     data = bytearray(pack.read_bytes())
@@ -187,7 +187,7 @@ def test_a_damaged_archive_is_mended_from_its_backup(grown: Kept) -> None:
     grown.check_whole()
 
 
-def test_a_lost_end_is_brought_back_from_the_backup(grown: Kept) -> None:
+def test_a_lost_end_is_brought_back_from_the_backup(grown: KeptHome) -> None:
     expected = state(grown.folder)
     data = grown.archive.catalogue.read_bytes()
     for at in [at + 1 for at, byte in enumerate(data) if byte == 0x0A][:-1]:
@@ -200,7 +200,7 @@ def test_a_lost_end_is_brought_back_from_the_backup(grown: Kept) -> None:
         assert state(copy.folder) == expected
 
 
-def test_a_backup_is_private_also_where_it_was_not(grown: Kept) -> None:
+def test_a_backup_is_private_also_where_it_was_not(grown: KeptHome) -> None:
     folder = backup_folder(grown)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -14,7 +14,7 @@ from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
 from backscroll.files.reading import Bookmark, Reading
 from backscroll.files.watching import ChangedFile
-from tests.archive.support import MACHINE, Kept, contents
+from tests.archive.support import MACHINE, KeptHome, contents
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
 from tests.support.samples import SHARE
 
@@ -26,13 +26,13 @@ TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_kept_byte_for_byte(kept: Kept, family: str) -> None:
+def test_every_family_is_kept_byte_for_byte(kept: KeptHome, family: str) -> None:
     write_home(kept.home, FAMILIES[family])
     kept.capture()
     kept.check_whole()
 
 
-def test_everything_is_kept_but_no_secret(kept: Kept, opened: list[str]) -> None:
+def test_everything_is_kept_but_no_secret(kept: KeptHome, opened: list[str]) -> None:
     write_home(kept.home, EVERYTHING)
     opened.clear()
     done = kept.capture()
@@ -48,7 +48,7 @@ def test_everything_is_kept_but_no_secret(kept: Kept, opened: list[str]) -> None
     assert CANARY.encode() not in kept.everything()
 
 
-def test_a_home_is_not_written_to(kept: Kept) -> None:
+def test_a_home_is_not_written_to(kept: KeptHome) -> None:
     write_home(kept.home, EVERYTHING)
     before = {path: path.stat() for path in kept.home.rglob("*")}
     kept.capture()
@@ -58,7 +58,9 @@ def test_a_home_is_not_written_to(kept: Kept) -> None:
     }
 
 
-def test_with_nothing_new_no_file_is_read_and_nothing_is_written_but_one_line(kept: Kept, opened: list[str]) -> None:
+def test_with_nothing_new_no_file_is_read_and_nothing_is_written_but_one_line(
+    kept: KeptHome, opened: list[str]
+) -> None:
     # A database that was written a moment ago is looked at again.
     write_home(kept.home, {path: content for path, content in EVERYTHING.items() if path != "__store.db"})
     kept.capture()
@@ -74,7 +76,7 @@ def test_with_nothing_new_no_file_is_read_and_nothing_is_written_but_one_line(ke
     assert b'"kind":"captured"' in after[len(catalogue) :]
 
 
-def test_two_captures_by_one_writer_keep_everything_once(kept: Kept) -> None:
+def test_two_captures_by_one_writer_keep_everything_once(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n")
     with Writer(kept.folder) as writer:
         capture(writer, Home(kept.home), MACHINE)
@@ -83,13 +85,13 @@ def test_two_captures_by_one_writer_keep_everything_once(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_that_everything_was_captured_is_said_after_everything_is(kept: Kept) -> None:
+def test_that_everything_was_captured_is_said_after_everything_is(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kinds = [line.split(b'"')[3] for line in kept.archive.catalogue.read_bytes().splitlines()]
     assert kinds == [b"archive", b"file", b"bytes", b"captured"]
 
 
-def test_of_an_appended_line_only_that_is_stored(kept: Kept, opened: list[str]) -> None:
+def test_of_an_appended_line_only_that_is_stored(kept: KeptHome, opened: list[str]) -> None:
     kept.write(a=os.urandom(300_000) + b"\n", b=b"other\n").capture()
     before = kept.packs["000001.pack"]
     kept.append("a", b"one more line\n")
@@ -102,7 +104,7 @@ def test_of_an_appended_line_only_that_is_stored(kept: Kept, opened: list[str]) 
     kept.check_whole()
 
 
-def test_half_a_line_is_kept_and_the_rest_when_it_comes(kept: Kept) -> None:
+def test_half_a_line_is_kept_and_the_rest_when_it_comes(kept: KeptHome) -> None:
     kept.write(a='{"text":"grü'.encode()[:-1]).capture()
     kept.append("a", 'ü"}\n'.encode()[1:])
     kept.capture()
@@ -110,7 +112,7 @@ def test_half_a_line_is_kept_and_the_rest_when_it_comes(kept: Kept) -> None:
 
 
 @pytest.mark.slow
-def test_a_session_that_grows_often_is_compressed_and_not_stored_as_often(kept: Kept) -> None:
+def test_a_session_that_grows_often_is_compressed_and_not_stored_as_often(kept: KeptHome) -> None:
     """The text is what a client wrote: random bytes would hide that nothing is compressed."""
     text = b"".join(path.read_bytes() for path in sorted(TRANSCRIPTS.glob("*/*/projects/*/*.jsonl")))
     kept.write(a=b"")
@@ -149,7 +151,7 @@ def emptied(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [truncated, rewritten, rewritten_to_the_same_size, replaced, emptied])
-def test_of_a_changed_source_both_versions_are_kept(kept: Kept, change: object) -> None:
+def test_of_a_changed_source_both_versions_are_kept(kept: KeptHome, change: object) -> None:
     kept.write(a=b"one\ntwo\n").capture()
     assert callable(change)
     change(kept.session("a"))
@@ -162,7 +164,7 @@ def test_of_a_changed_source_both_versions_are_kept(kept: Kept, change: object) 
     kept.check_whole()
 
 
-def test_a_moved_file_keeps_its_history(kept: Kept) -> None:
+def test_a_moved_file_keeps_its_history(kept: KeptHome) -> None:
     kept.write(a=b"old\n").capture()
     kept.write(a=b"one\n").capture()
     kept.session("b").parent.mkdir(exist_ok=True)
@@ -174,7 +176,7 @@ def test_a_moved_file_keeps_its_history(kept: Kept) -> None:
     assert len(kept.archive.files) == 1
 
 
-def test_a_file_moved_to_the_path_of_a_deleted_one_keeps_its_history(kept: Kept) -> None:
+def test_a_file_moved_to_the_path_of_a_deleted_one_keeps_its_history(kept: KeptHome) -> None:
     kept.write(a=b"first\n", b="über\n".encode()).capture()
     kept.session("b").unlink()
     kept.capture()
@@ -191,7 +193,7 @@ def test_a_file_moved_to_the_path_of_a_deleted_one_keeps_its_history(kept: Kept)
     kept.check_whole()
 
 
-def test_it_keeps_its_history_after_the_catalogue_was_rewritten(kept: Kept) -> None:
+def test_it_keeps_its_history_after_the_catalogue_was_rewritten(kept: KeptHome) -> None:
     kept.write(a=b"first\n", b=b"other\n", c=b"third\n").capture()
     for moved, deleted in (("a", "b"), ("b", "a")):  # whichever of them has the higher number
         kept.session(deleted).unlink()
@@ -206,7 +208,7 @@ def test_it_keeps_its_history_after_the_catalogue_was_rewritten(kept: Kept) -> N
         kept.write(**{moved: b"again\n"}).capture()
 
 
-def test_a_file_moved_onto_another_loses_neither(kept: Kept) -> None:
+def test_a_file_moved_onto_another_loses_neither(kept: KeptHome) -> None:
     kept.write(a=b"first\n", b=b"second\n").capture()
     kept.session("a").replace(kept.session("b"))
     kept.capture()
@@ -215,7 +217,7 @@ def test_a_file_moved_onto_another_loses_neither(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_deleted_files_stay_kept_and_may_come_back(kept: Kept) -> None:
+def test_deleted_files_stay_kept_and_may_come_back(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"other\n").capture()
     kept.session("a").unlink()
     assert kept.capture().gone == 1
@@ -232,7 +234,7 @@ def test_deleted_files_stay_kept_and_may_come_back(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_a_home_that_is_away_for_a_moment_is_not_gone(kept: Kept) -> None:
+def test_a_home_that_is_away_for_a_moment_is_not_gone(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.home.rename(kept.home.with_name("away"))
     done = kept.capture()
@@ -241,7 +243,7 @@ def test_a_home_that_is_away_for_a_moment_is_not_gone(kept: Kept) -> None:
     assert kept.file("a").gone_since is None
 
 
-def test_other_users_cannot_read_it(kept: Kept) -> None:
+def test_other_users_cannot_read_it(kept: KeptHome) -> None:
     before = os.umask(0)
     try:
         kept.write(a=b"one\n", b=b"two\n").capture()
@@ -254,7 +256,7 @@ def test_other_users_cannot_read_it(kept: Kept) -> None:
     assert modes == {path: 0o700 if path.is_dir() else 0o600 for path in modes}
 
 
-def test_forgotten_files_are_not_kept_again(kept: Kept) -> None:
+def test_forgotten_files_are_not_kept_again(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"secret\n").capture()
     kept.forget("b")
     kept.append("b", b"more\n")
@@ -263,7 +265,7 @@ def test_forgotten_files_are_not_kept_again(kept: Kept) -> None:
     assert [file.path for file in kept.archive.files.values()] == [kept.file("a").path]
 
 
-def test_a_file_is_kept_under_any_name(kept: Kept) -> None:
+def test_a_file_is_kept_under_any_name(kept: KeptHome) -> None:
     folder = kept.session("a").with_suffix("") / "tool-results"
     folder.mkdir(parents=True)
     for name in (b"\xff.txt", b"new\nline.txt", b'quote".txt', "grüße.txt".encode()):
@@ -272,7 +274,7 @@ def test_a_file_is_kept_under_any_name(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_a_home_may_have_any_name(kept: Kept) -> None:
+def test_a_home_may_have_any_name(kept: KeptHome) -> None:
     odd = Path(os.fsdecode(os.fsencode(kept.home) + b"-\xff"))
     kept.write(a=b"one\n")
     kept.home.rename(odd)
@@ -283,7 +285,7 @@ def test_a_home_may_have_any_name(kept: Kept) -> None:
     assert list(kept.archive.captured) == [(MACHINE, str(odd))]
 
 
-class Unreadable(Reading):
+class UnreadableSource(Reading):
     """A source that cannot be opened."""
 
     def __init__(self, path: Path, bookmark: Bookmark | None = None) -> None:
@@ -302,9 +304,9 @@ class Breaking(Reading):
                 raise OSError(5, "Input/output error")
 
 
-@pytest.mark.parametrize("source", [Unreadable, Breaking])
+@pytest.mark.parametrize("source", [UnreadableSource, Breaking])
 def test_a_source_that_cannot_be_read_costs_only_itself(
-    kept: Kept, source: type[Reading], monkeypatch: pytest.MonkeyPatch
+    kept: KeptHome, source: type[Reading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept.write(a=b"one\n", b=b"two\n", c=b"three\n")
     with monkeypatch.context() as patch:
@@ -326,7 +328,7 @@ def test_a_source_that_cannot_be_read_costs_only_itself(
 
 
 @pytest.mark.parametrize("shift", [-TEN_YEARS_NS, TEN_YEARS_NS, -(10**18) * 2])
-def test_clocks_of_sources_do_not_matter(kept: Kept, shift: int) -> None:
+def test_clocks_of_sources_do_not_matter(kept: KeptHome, shift: int) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     now = kept.session("a").stat().st_mtime_ns
     for name, data in (("a", b"one\nmore\n"), ("b", b"2wo\n")):
@@ -344,14 +346,14 @@ def test_clocks_of_sources_do_not_matter(kept: Kept, shift: int) -> None:
     assert latest.modified_ns == now - shift
 
 
-def test_the_same_bytes_are_stored_once(kept: Kept) -> None:
+def test_the_same_bytes_are_stored_once(kept: KeptHome) -> None:
     kept.write(a=b"the same\n" * 100, b=b"the same\n" * 100).capture()
     archive = kept.archive
     assert len(archive.chunks) == 1
     assert kept.versions("a") == kept.versions("b")
 
 
-def test_a_large_file_is_kept_in_chunks(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_kept_in_chunks(kept: KeptHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backscroll.archive.packing.CHUNK", 1000)
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 5000)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 7000)
@@ -362,8 +364,8 @@ def test_a_large_file_is_kept_in_chunks(kept: Kept, monkeypatch: pytest.MonkeyPa
     kept.check_whole()
 
 
-def test_two_homes_and_two_machines_are_kept_side_by_side(kept: Kept, tmp_path: Path) -> None:
-    other = Kept(tmp_path)
+def test_two_homes_and_two_machines_are_kept_side_by_side(kept: KeptHome, tmp_path: Path) -> None:
+    other = KeptHome(tmp_path)
     other.folder = kept.folder
     kept.write(a=b"one\n").capture()
     other.write(a=b"two\n").capture()
@@ -374,13 +376,13 @@ def test_two_homes_and_two_machines_are_kept_side_by_side(kept: Kept, tmp_path: 
     assert all(file.gone_since is None for file in archive.files.values())
 
 
-def told(kept: Kept, *names: str, gone: bool = False) -> list[ChangedFile]:
+def told(kept: KeptHome, *names: str, gone: bool = False) -> list[ChangedFile]:
     """What a watcher says of these sessions."""
     found = {file.path: file for file in discover(Home(kept.home)).files}
     return [ChangedFile(found[kept.session(name)], gone) for name in names]
 
 
-def test_reported_changes_are_kept_and_nothing_else_is_read(kept: Kept, opened: list[str]) -> None:
+def test_reported_changes_are_kept_and_nothing_else_is_read(kept: KeptHome, opened: list[str]) -> None:
     kept.write(a=b"one\n", b=b"two\n", c=b"three\n").capture()
     kept.append("a", b"more\n")
     kept.write(b=b"2\n", d=b"new\n")
@@ -397,7 +399,7 @@ def test_reported_changes_are_kept_and_nothing_else_is_read(kept: Kept, opened: 
     kept.check_whole()
 
 
-def test_a_writer_that_captured_everything_continues_with_reported_changes(kept: Kept) -> None:
+def test_a_writer_that_captured_everything_continues_with_reported_changes(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n")
     with Writer(kept.folder) as writer:
         capture(writer, Home(kept.home), MACHINE)
@@ -408,7 +410,7 @@ def test_a_writer_that_captured_everything_continues_with_reported_changes(kept:
     kept.check_whole()
 
 
-def test_forgotten_files_are_not_kept_when_a_watcher_reports_them(kept: Kept) -> None:
+def test_forgotten_files_are_not_kept_when_a_watcher_reports_them(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.forget("a")
     kept.append("a", b"more\n")
@@ -429,7 +431,7 @@ def test_forgotten_files_are_not_kept_when_a_watcher_reports_them(kept: Kept) ->
     ],
 )
 def test_a_shrunken_file_does_not_hide_what_was_kept(
-    kept: Kept, sizes: list[int], shown: list[int], fullest: int
+    kept: KeptHome, sizes: list[int], shown: list[int], fullest: int
 ) -> None:
     for number, size in enumerate(sizes):
         kept.write(a=bytes([65 + number]) * size).capture()
@@ -443,7 +445,7 @@ def test_a_shrunken_file_does_not_hide_what_was_kept(
     assert file.version(0) is file.version(len(sizes) + 1) is None
 
 
-def test_forgotten_files_stay_forgotten_after_the_machine_is_renamed(kept: Kept) -> None:
+def test_forgotten_files_stay_forgotten_after_the_machine_is_renamed(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     with Writer(kept.folder) as writer:
         writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))
@@ -453,7 +455,7 @@ def test_forgotten_files_stay_forgotten_after_the_machine_is_renamed(kept: Kept)
     assert session_path("a") not in {file.path for file in kept.archive.files.values()}
 
 
-def test_an_old_key_is_honoured_after_the_machine_got_another_name(kept: Kept) -> None:
+def test_an_old_key_is_honoured_after_the_machine_got_another_name(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     kept.forget("a")
     with Writer(kept.folder) as writer:
@@ -461,7 +463,7 @@ def test_an_old_key_is_honoured_after_the_machine_got_another_name(kept: Kept) -
     assert session_path("a") not in {file.path for file in kept.archive.files.values()}
 
 
-def test_forgotten_files_stay_forgotten_after_a_move(kept: Kept) -> None:
+def test_forgotten_files_stay_forgotten_after_a_move(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     with Writer(kept.folder) as writer:
         writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))
@@ -477,7 +479,7 @@ def test_forgotten_files_stay_forgotten_after_a_move(kept: Kept) -> None:
 
 @pytest.mark.parametrize("size", [20_000, 600_000], ids=["short", "long"])
 def test_an_edit_in_the_middle_with_an_append_is_kept_as_what_the_file_is(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch, size: int
+    kept: KeptHome, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Of a long file that is so once it has been left alone."""
     before = b"".join(b"%08d\n" % number for number in range(size // 9))

@@ -11,7 +11,7 @@ from backscroll.archive.line_copies import NAME as COPY
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
-from tests.archive.support import Kept, contents
+from tests.archive.support import KeptHome, contents
 
 State = dict[int, tuple[str, list[bytes], bool]]
 
@@ -24,7 +24,7 @@ def state(folder: Path) -> State:
 
 
 @pytest.fixture
-def several(kept: Kept) -> Kept:
+def several(kept: KeptHome) -> KeptHome:
     """Growth, a rewriting, the same bytes twice, a file that moved, an empty one: and then all of it is gone."""
     kept.write(a=b"one\n", b=b"first\n", c=b"not for long\n").capture()
     kept.append("a", b"two\n")
@@ -45,7 +45,7 @@ def several(kept: Kept) -> Kept:
     return kept
 
 
-def without_copies(kept: Kept) -> None:
+def without_copies(kept: KeptHome) -> None:
     """As an earlier version wrote it."""
     for path in (kept.folder / "packs").iterdir():
         path.write_bytes(path.read_bytes().replace(COPY, b"nothing!"))
@@ -56,7 +56,7 @@ def without_copies(kept: Kept) -> None:
 
 @pytest.mark.parametrize("has_note", [True, False], ids=["note", "no note"])
 @pytest.mark.parametrize("zeros", [False, True], ids=["cut", "zeros"])
-def test_a_lost_end_is_recovered_wherever_it_begins(several: Kept, zeros: bool, has_note: bool) -> None:
+def test_a_lost_end_is_recovered_wherever_it_begins(several: KeptHome, zeros: bool, has_note: bool) -> None:
     expected = state(several.folder)
     data = several.archive.catalogue.read_bytes()
     ends = [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]
@@ -74,7 +74,7 @@ def test_a_lost_end_is_recovered_wherever_it_begins(several: Kept, zeros: bool, 
             assert copy.archive.is_complete
 
 
-def test_a_lost_end_is_recovered_before_anything_is_appended(several: Kept) -> None:
+def test_a_lost_end_is_recovered_before_anything_is_appended(several: KeptHome) -> None:
     expected = state(several.folder)
     lines = several.archive.catalogue.read_bytes().splitlines(keepends=True)
     several.archive.catalogue.write_bytes(b"".join(lines[:4]))
@@ -84,7 +84,7 @@ def test_a_lost_end_is_recovered_before_anything_is_appended(several: Kept) -> N
     several.check_whole()
 
 
-def test_a_damaged_line_in_the_middle_is_recovered(several: Kept) -> None:
+def test_a_damaged_line_in_the_middle_is_recovered(several: KeptHome) -> None:
     expected = state(several.folder)
     data = several.archive.catalogue.read_bytes()
     for line in range(1, data.count(b"\n") - 1):
@@ -97,7 +97,7 @@ def test_a_damaged_line_in_the_middle_is_recovered(several: Kept) -> None:
         assert copy.verify().damages == []
 
 
-def test_a_commit_that_was_cut_off_before_the_catalogue_is_completed(kept: Kept) -> None:
+def test_a_commit_that_was_cut_off_before_the_catalogue_is_completed(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     note, catalogue = (kept.folder / NAME).read_bytes(), kept.archive.catalogue.read_bytes()
     kept.write(b=b"two\n").capture()
@@ -110,7 +110,7 @@ def test_a_commit_that_was_cut_off_before_the_catalogue_is_completed(kept: Kept)
     assert kept.verify().damages == []
 
 
-def test_a_commit_whose_bytes_did_not_reach_the_disk_is_not_completed(kept: Kept) -> None:
+def test_a_commit_whose_bytes_did_not_reach_the_disk_is_not_completed(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     note, catalogue = (kept.folder / NAME).read_bytes(), kept.archive.catalogue.read_bytes()
     size = len(kept.packs["000001.pack"])
@@ -124,7 +124,7 @@ def test_a_commit_whose_bytes_did_not_reach_the_disk_is_not_completed(kept: Kept
     kept.check_whole()
 
 
-def test_nothing_forgotten_comes_back(several: Kept) -> None:
+def test_nothing_forgotten_comes_back(several: KeptHome) -> None:
     several.write(s=b"nobody may know\n" * 9).capture()
     several.append("s", b"and not this\n")
     several.capture()
@@ -146,7 +146,7 @@ def test_nothing_forgotten_comes_back(several: Kept) -> None:
         assert state(copy.folder) == expected
 
 
-def test_an_archive_without_copies_is_read_and_gets_them_with_the_next_change(several: Kept) -> None:
+def test_an_archive_without_copies_is_read_and_gets_them_with_the_next_change(several: KeptHome) -> None:
     without_copies(several)
     expected = state(several.folder)
     assert several.verify().damages == []
@@ -166,7 +166,7 @@ def test_an_archive_without_copies_is_read_and_gets_them_with_the_next_change(se
     several.check_whole()
 
 
-def test_a_damaged_copy_is_found_and_rewritten(several: Kept) -> None:
+def test_a_damaged_copy_is_found_and_rewritten(several: KeptHome) -> None:
     pack = several.folder / "packs" / "000001.pack"
     pack.write_bytes(pack.read_bytes().replace(COPY, b"damaged!", 1))
     (damage,) = several.verify().damages

@@ -4,12 +4,12 @@ import pytest
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.end_note import NAME, read_note
-from tests.archive.support import Kept
+from tests.archive.support import KeptHome
 from tests.support.samples import some
 
 
 @pytest.fixture
-def several(kept: Kept) -> Kept:
+def several(kept: KeptHome) -> KeptHome:
     """Several captures: growth, a rewriting, a file that is gone."""
     kept.write(a=b"one\n", b=b"first\n", c=b"not for long\n").capture()
     kept.append("a", b"two\n")
@@ -27,7 +27,7 @@ def ends(data: bytes) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("zeros", [False, True], ids=["cut", "zeros"])
-def test_a_lost_end_is_noticed_wherever_it_begins(several: Kept, zeros: bool) -> None:
+def test_a_lost_end_is_noticed_wherever_it_begins(several: KeptHome, zeros: bool) -> None:
     data = several.archive.catalogue.read_bytes()
     for at in some(range(len(data) - 1), case=zeros):
         several.archive.catalogue.write_bytes(data[:at] + (bytes(len(data) - at) if zeros else b""))
@@ -36,7 +36,7 @@ def test_a_lost_end_is_noticed_wherever_it_begins(several: Kept, zeros: bool) ->
         assert several.verify().damages, f"cut at byte {at} of {len(data)}"
 
 
-def test_a_line_that_was_never_acknowledged_is_no_loss(several: Kept) -> None:
+def test_a_line_that_was_never_acknowledged_is_no_loss(several: KeptHome) -> None:
     with several.archive.catalogue.open("ab") as catalogue:
         catalogue.write(b'{"kind":"bytes","at":"2026-')
     assert several.archive.is_complete
@@ -45,7 +45,7 @@ def test_a_line_that_was_never_acknowledged_is_no_loss(several: Kept) -> None:
     several.check_whole()
 
 
-def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: Kept) -> None:
+def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: KeptHome) -> None:
     note = several.folder / NAME
     before = note.read_bytes()
     several.append("a", b"three\n")
@@ -60,7 +60,7 @@ def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: Kept)
     assert found.lines == several.archive.catalogue.read_bytes().count(b"\n")
 
 
-def test_a_note_about_the_catalogue_before_a_forgetting_says_nothing(several: Kept) -> None:
+def test_a_note_about_the_catalogue_before_a_forgetting_says_nothing(several: KeptHome) -> None:
     note = (several.folder / NAME).read_bytes()
     several.forget("a", "b", "c")
     assert several.archive.is_complete
@@ -68,7 +68,7 @@ def test_a_note_about_the_catalogue_before_a_forgetting_says_nothing(several: Ke
     assert several.archive.is_complete
 
 
-def test_a_file_is_forgotten_only_if_the_catalogue_says_so(several: Kept) -> None:
+def test_a_file_is_forgotten_only_if_the_catalogue_says_so(several: KeptHome) -> None:
     several.forget("b")
     data = several.archive.catalogue.read_bytes()
     home, b = str(several.home), several.session("b").relative_to(several.home).as_posix()

@@ -10,7 +10,7 @@ from backscroll.archive.reading import KeptReading
 from backscroll.archive.rewriting import Writer
 from backscroll.files import reading
 from backscroll.files.reading import Line, Reading
-from tests.archive.support import Kept
+from tests.archive.support import KeptHome
 from tests.support.homes import EVERYTHING, write_home
 
 contents = st.lists(
@@ -58,7 +58,7 @@ def test_the_lines_are_those_of_the_source(
         check(Archive(folder), path)
 
 
-def test_every_transcript_reads_as_it_does_in_the_home(kept: Kept) -> None:
+def test_every_transcript_reads_as_it_does_in_the_home(kept: KeptHome) -> None:
     write_home(kept.home, EVERYTHING)
     kept.capture()
     archive = kept.archive
@@ -66,7 +66,7 @@ def test_every_transcript_reads_as_it_does_in_the_home(kept: Kept) -> None:
         check(archive, file.source)
 
 
-def test_an_older_version_can_be_read(kept: Kept) -> None:
+def test_an_older_version_can_be_read(kept: KeptHome) -> None:
     kept.write(a=b"one\ntwo\nthr").capture()
     kept.write(a=b"1\n").capture()
     archive = kept.archive

@@ -7,18 +7,18 @@ from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import BEGINNING, AddedBytes, Chunk, Header, NewFile, encode
 from backscroll.archive.restore import restore
 from backscroll.errors import BackscrollError
-from tests.archive.support import MACHINE, Kept
+from tests.archive.support import MACHINE, KeptHome
 from tests.support.homes import EVERYTHING, SHOP, session_path, write_home
 
 AT = "2026-01-05T10:00:00Z"
 
 
-def outcomes(kept: Kept, root: Path, *, fresh: bool = False) -> dict[str, str]:
+def outcomes(kept: KeptHome, root: Path, *, fresh: bool = False) -> dict[str, str]:
     archive = kept.archive
     return {done.file.path: done.outcome for done in restore(archive, archive.files.values(), root, fresh=fresh)}
 
 
-def test_everything_comes_back_byte_for_byte_with_its_times(kept: Kept, tmp_path: Path) -> None:
+def test_everything_comes_back_byte_for_byte_with_its_times(kept: KeptHome, tmp_path: Path) -> None:
     write_home(kept.home, EVERYTHING)
     for number, path in enumerate(sorted(path for path in kept.home.rglob("*") if path.is_file())):
         os.utime(path, ns=(number, 1_600_000_000_123_456_789 + number))
@@ -32,7 +32,7 @@ def test_everything_comes_back_byte_for_byte_with_its_times(kept: Kept, tmp_path
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files), "something was left lying"
 
 
-def test_a_gone_file_comes_back_into_its_home(kept: Kept) -> None:
+def test_a_gone_file_comes_back_into_its_home(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.session("a").unlink()
     kept.capture()
@@ -42,7 +42,7 @@ def test_a_gone_file_comes_back_into_its_home(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_fresh_files_count_as_changed_now(kept: Kept, tmp_path: Path) -> None:
+def test_fresh_files_count_as_changed_now(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n")
     os.utime(kept.session("a"), ns=(0, 0))
     kept.capture()
@@ -51,14 +51,14 @@ def test_fresh_files_count_as_changed_now(kept: Kept, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(b"2\n", b"two\n"), (b"two\n", b"2\n"), (b"one\n", b"two\n")])
-def test_the_fullest_version_comes_back(kept: Kept, tmp_path: Path, first: bytes, second: bytes) -> None:
+def test_the_fullest_version_comes_back(kept: KeptHome, tmp_path: Path, first: bytes, second: bytes) -> None:
     kept.write(a=first).capture()
     kept.write(a=second).capture()
     outcomes(kept, tmp_path)
     assert (tmp_path / session_path("a")).read_bytes() == b"two\n"
 
 
-def test_any_version_comes_back(kept: Kept, tmp_path: Path) -> None:
+def test_any_version_comes_back(kept: KeptHome, tmp_path: Path) -> None:
     versions = [b"one\n", b"2\n", b"and a third\n", b""]
     for data in versions:
         kept.write(a=data).capture()
@@ -69,14 +69,14 @@ def test_any_version_comes_back(kept: Kept, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [b"one\nand newer lines\n", b"1ne\n", b"", b"on"])
-def test_another_file_is_never_written_over(kept: Kept, tmp_path: Path, there: bytes) -> None:
+def test_another_file_is_never_written_over(kept: KeptHome, tmp_path: Path, there: bytes) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     write_home(tmp_path, {session_path("a"): there})
     assert outcomes(kept, tmp_path) == {session_path("a"): "another file is there", session_path("b"): "restored"}
     assert (tmp_path / session_path("a")).read_bytes() == there
 
 
-def test_existing_files_are_left_unchanged(kept: Kept, tmp_path: Path) -> None:
+def test_existing_files_are_left_unchanged(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n").capture()
     outcomes(kept, tmp_path)
     before = (tmp_path / session_path("a")).stat()
@@ -84,7 +84,7 @@ def test_existing_files_are_left_unchanged(kept: Kept, tmp_path: Path) -> None:
     assert (tmp_path / session_path("a")).stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_no_link_is_followed(kept: Kept, tmp_path: Path) -> None:
+def test_no_link_is_followed(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     (root / SHOP).mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_no_link_is_followed(kept: Kept, tmp_path: Path) -> None:
     assert [path.name for path in elsewhere.iterdir()] == ["file"]
 
 
-def test_no_link_leads_out_of_the_folder(kept: Kept, tmp_path: Path) -> None:
+def test_no_link_leads_out_of_the_folder(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n").capture()
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     root.mkdir()
@@ -106,7 +106,7 @@ def test_no_link_leads_out_of_the_folder(kept: Kept, tmp_path: Path) -> None:
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_file_where_a_folder_should_be_costs_only_what_would_be_in_it(kept: Kept, tmp_path: Path) -> None:
+def test_a_file_where_a_folder_should_be_costs_only_what_would_be_in_it(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n")
     (kept.home / "history.jsonl").write_bytes(b"two\n")
     kept.capture()
@@ -131,7 +131,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize("path", FORGED, ids=lambda path: path[:20])
-def test_a_forged_path_leads_nowhere(kept: Kept, tmp_path: Path, path: str) -> None:
+def test_a_forged_path_leads_nowhere(kept: KeptHome, tmp_path: Path, path: str) -> None:
     kept.write(a=b"one\n").capture()
     archive = kept.archive
     chunk: Chunk = next(iter(archive.chunks.values()))
@@ -157,7 +157,7 @@ def test_a_forged_path_leads_nowhere(kept: Kept, tmp_path: Path, path: str) -> N
     assert (root / "history.jsonl").read_bytes() == b"one\n"
 
 
-def test_damage_leaves_no_partial_file_and_affects_no_other(kept: Kept, tmp_path: Path) -> None:
+def test_damage_leaves_no_partial_file_and_affects_no_other(kept: KeptHome, tmp_path: Path) -> None:
     kept.write(a=b"one\n" * 20, b=b"two\n" * 20).capture()
     chunk = kept.file("a").versions[0].chunks[0]
     pack = kept.archive.pack(chunk.pack)

@@ -13,7 +13,7 @@ from backscroll.archive.end_note import NAME
 from backscroll.archive.line_copies import NAME as COPY
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
-from tests.archive.support import Kept, contents
+from tests.archive.support import KeptHome, contents
 from tests.support.homes import EVERYTHING, write_home
 from tests.support.samples import some
 
@@ -21,9 +21,9 @@ FLIPS = (0xFF, 0x01, 0x10, 0x20)
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def small(tmp_path_factory: pytest.TempPathFactory) -> KeptHome:
     """Three files: one that grew, one that was rewritten, one that is gone."""
-    kept = Kept(tmp_path_factory.mktemp("small"))
+    kept = KeptHome(tmp_path_factory.mktemp("small"))
     kept.write(a=b"one\n", b=b"first text\n", c=b"not for long\n").capture()
     kept.append("a", b"two\n")
     kept.write(b=b"second text\n")
@@ -34,7 +34,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 def test_an_archive_that_is_started_while_it_is_verified_is_not_damaged(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = KeptHome(tmp_path)
     empty = Archive(kept.folder)
     kept.write(a=b"one\n").capture()
     assert verify(empty).damages == []
@@ -51,7 +51,7 @@ def whole(archive: Archive) -> dict[int, list[bytes]]:
     return found
 
 
-def damaged_copy(small: Kept, path: str, at: int, flip: int) -> Archive:
+def damaged_copy(small: KeptHome, path: str, at: int, flip: int) -> Archive:
     folder = small.folder.with_name("flipped")
     (folder / "packs").mkdir(parents=True, exist_ok=True)
     for name in ("catalogue.jsonl", "packs/000001.pack"):
@@ -62,11 +62,11 @@ def damaged_copy(small: Kept, path: str, at: int, flip: int) -> Archive:
     return Archive(folder)
 
 
-def check_found(small: Kept, path: str, at: int, flip: int) -> None:
+def check_found(small: KeptHome, path: str, at: int, flip: int) -> None:
     assert verify(damaged_copy(small, path, at, flip)).damages, f"byte {at} of {path} ^ {flip:#x} was not found"
 
 
-def check_named(small: Kept, path: str, at: int, flip: int) -> None:
+def check_named(small: KeptHome, path: str, at: int, flip: int) -> None:
     """Every file that is not what it was is among those that the damage touches."""
     archive = damaged_copy(small, path, at, flip)
     left, expected = whole(archive), whole(small.archive)
@@ -83,11 +83,11 @@ def check_named(small: Kept, path: str, at: int, flip: int) -> None:
     assert lost <= named, f"byte {at} of {path} ^ {flip:#x} costs {lost}, and {named} are named"
 
 
-def positions(small: Kept, path: str) -> range:
+def positions(small: KeptHome, path: str) -> range:
     return range((small.folder / path).stat().st_size)
 
 
-def test_a_healthy_archive_has_no_damage(kept: Kept) -> None:
+def test_a_healthy_archive_has_no_damage(kept: KeptHome) -> None:
     write_home(kept.home, EVERYTHING)
     kept.capture()
     report, quick = kept.verify(), kept.verify(quick=True)
@@ -96,25 +96,25 @@ def test_a_healthy_archive_has_no_damage(kept: Kept) -> None:
     assert report.size == quick.size == sum(chunk.size for chunk in kept.archive.chunks.values())
 
 
-def test_an_archive_that_is_not_there_is_whole(kept: Kept) -> None:
+def test_an_archive_that_is_not_there_is_whole(kept: KeptHome) -> None:
     assert kept.verify().damages == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
-def test_every_flipped_byte_of_the_catalogue_is_found(small: Kept, flip: int) -> None:
+def test_every_flipped_byte_of_the_catalogue_is_found(small: KeptHome, flip: int) -> None:
     for at in some(positions(small, "catalogue.jsonl")[:-1], FLIPS.index(flip)):
         check_found(small, "catalogue.jsonl", at, flip)
 
 
 @pytest.mark.parametrize("flip", FLIPS)
-def test_the_last_byte_of_the_catalogue_is_found(small: Kept, flip: int) -> None:
+def test_the_last_byte_of_the_catalogue_is_found(small: KeptHome, flip: int) -> None:
     check_found(small, "catalogue.jsonl", positions(small, "catalogue.jsonl")[-1], flip)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
-def test_every_flipped_byte_of_a_pack_is_found(small: Kept, flip: int) -> None:
+def test_every_flipped_byte_of_a_pack_is_found(small: KeptHome, flip: int) -> None:
     """But for a few bits in the header of a frame that mean nothing: with them the bytes are proven to be the same."""
     missed = []
     for at in some(positions(small, "packs/000001.pack"), FLIPS.index(flip)):
@@ -131,14 +131,14 @@ def test_every_flipped_byte_of_a_pack_is_found(small: Kept, flip: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
-def test_what_a_flipped_byte_of_a_pack_touches_is_named(small: Kept, flip: int) -> None:
+def test_what_a_flipped_byte_of_a_pack_touches_is_named(small: KeptHome, flip: int) -> None:
     for at in some(positions(small, "packs/000001.pack"), FLIPS.index(flip)):
         check_named(small, "packs/000001.pack", at, flip)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
-def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: Kept, flip: int) -> None:
+def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: KeptHome, flip: int) -> None:
     """Except for the file number itself: without it, the file of the line is unknown."""
     data = (small.folder / "catalogue.jsonl").read_bytes()
     numbers = {at for found in re.finditer(rb'"file":\d+', data) for at in range(*found.span())}
@@ -147,7 +147,7 @@ def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: Kept, flip
 
 
 @pytest.mark.slow
-def test_a_flipped_byte_of_the_catalogue_costs_no_file_but_its_own(small: Kept) -> None:
+def test_a_flipped_byte_of_the_catalogue_costs_no_file_but_its_own(small: KeptHome) -> None:
     """The line that a byte stands in is about one file at most; the others are still whole."""
     expected = whole(small.archive)
     data = (small.folder / "catalogue.jsonl").read_bytes()
@@ -161,7 +161,7 @@ def test_a_flipped_byte_of_the_catalogue_costs_no_file_but_its_own(small: Kept) 
         begin += len(line)
 
 
-def test_a_lost_line_costs_no_file_but_its_own(small: Kept) -> None:
+def test_a_lost_line_costs_no_file_but_its_own(small: KeptHome) -> None:
     expected = whole(small.archive)
     lines = (small.folder / "catalogue.jsonl").read_bytes().splitlines(keepends=True)
     for number in range(len(lines) - 1):
@@ -173,7 +173,7 @@ def test_a_lost_line_costs_no_file_but_its_own(small: Kept) -> None:
         assert len(lost) <= 1, f"without line {number + 1} ({lines[number][:40]!r}…) the files {lost} are lost"
 
 
-def test_a_last_line_without_its_newline_is_not_thrown_away(small: Kept) -> None:
+def test_a_last_line_without_its_newline_is_not_thrown_away(small: KeptHome) -> None:
     """A line that was acknowledged and whose newline was damaged is damage; the next writer must not remove it."""
     copy = small.copy("damaged")
     copy.write(d=b"four\n").capture()
@@ -188,7 +188,7 @@ def test_a_last_line_without_its_newline_is_not_thrown_away(small: Kept) -> None
     assert copy.verify().damages or copy.versions("d") == [b"four\n"]
 
 
-def test_damaged_bytes_are_never_returned(small: Kept) -> None:
+def test_damaged_bytes_are_never_returned(small: KeptHome) -> None:
     archive = damaged_copy(small, "packs/000001.pack", 12, 0xFF)
     file = archive.files[1]
     with pytest.raises(BackscrollError) as failure:
@@ -197,7 +197,7 @@ def test_damaged_bytes_are_never_returned(small: Kept) -> None:
     assert "verify" in failure.value.hint
 
 
-def test_a_missing_pack_is_found_and_touches_all_that_was_in_it(small: Kept) -> None:
+def test_a_missing_pack_is_found_and_touches_all_that_was_in_it(small: KeptHome) -> None:
     copy = small.copy("damaged")
     (copy.folder / "packs" / "000001.pack").unlink()
     for quick in (True, False):
@@ -205,7 +205,7 @@ def test_a_missing_pack_is_found_and_touches_all_that_was_in_it(small: Kept) -> 
         assert {file.number for damage in damages for file in damage.files} == {1, 2, 3}
 
 
-def test_a_cut_pack_is_found_by_a_quick_look_at_every_length(small: Kept) -> None:
+def test_a_cut_pack_is_found_by_a_quick_look_at_every_length(small: KeptHome) -> None:
     pack = (small.folder / "packs" / "000001.pack").read_bytes()
     for length in some(range(len(pack))):
         copy = small.copy("damaged")
@@ -225,13 +225,13 @@ def test_a_cut_pack_is_found_by_a_quick_look_at_every_length(small: Kept) -> Non
             assert damages
 
 
-def test_a_missing_catalogue_is_no_healthy_archive(small: Kept) -> None:
+def test_a_missing_catalogue_is_no_healthy_archive(small: KeptHome) -> None:
     copy = small.copy("damaged")
     copy.archive.catalogue.unlink()
     assert copy.verify().damages
 
 
-def test_damage_is_not_covered_up_by_the_next_capture(small: Kept) -> None:
+def test_damage_is_not_covered_up_by_the_next_capture(small: KeptHome) -> None:
     """Losing the line of a deleted file stays reported, although another file might get its number."""
     lines = (small.folder / "catalogue.jsonl").read_bytes().splitlines(keepends=True)
     for number, line in enumerate(lines):
@@ -250,8 +250,8 @@ def test_damage_is_not_covered_up_by_the_next_capture(small: Kept) -> None:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    kept = Kept(tmp_path_factory.mktemp("large"))
+def large(tmp_path_factory: pytest.TempPathFactory) -> KeptHome:
+    kept = KeptHome(tmp_path_factory.mktemp("large"))
     write_home(kept.home, EVERYTHING)
     kept.capture()
     return kept
@@ -259,7 +259,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 @pytest.mark.slow
 @given(st.data())
-def test_any_change_of_any_file_of_the_archive_is_found_or_harmless(large: Kept, data: st.DataObject) -> None:
+def test_any_change_of_any_file_of_the_archive_is_found_or_harmless(large: KeptHome, data: st.DataObject) -> None:
     expected = whole(large.archive)
     folder = large.folder.with_name("changed")
     shutil.rmtree(folder, ignore_errors=True)
@@ -273,7 +273,7 @@ def test_any_change_of_any_file_of_the_archive_is_found_or_harmless(large: Kept,
     assert verify(archive).damages or whole(archive) == expected
 
 
-def test_files_that_are_not_packs_are_left_alone(small: Kept) -> None:
+def test_files_that_are_not_packs_are_left_alone(small: KeptHome) -> None:
     copy = small.copy("damaged")
     stranger = Path(copy.folder / "packs" / "notes.txt")
     stranger.write_text("mine")
@@ -285,7 +285,7 @@ def test_files_that_are_not_packs_are_left_alone(small: Kept) -> None:
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOMEM])
 @pytest.mark.parametrize("quick", [False, True])
 def test_what_the_system_refuses_to_read_is_not_called_damaged(
-    small: Kept, monkeypatch: pytest.MonkeyPatch, error: int, quick: bool
+    small: KeptHome, monkeypatch: pytest.MonkeyPatch, error: int, quick: bool
 ) -> None:
     archive = small.archive
 

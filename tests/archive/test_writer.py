@@ -15,7 +15,7 @@ from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files.homes import Home
-from tests.archive.support import MACHINE, Kept, contents
+from tests.archive.support import MACHINE, KeptHome, contents
 
 HOLD = """
 import sys
@@ -29,7 +29,7 @@ with Writer(Path(sys.argv[1])):
 SECRET = b"correct horse battery staple"
 
 
-def test_a_second_writer_fails_at_once(kept: Kept) -> None:
+def test_a_second_writer_fails_at_once(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     with Writer(kept.folder):
         started = time.monotonic()
@@ -40,7 +40,7 @@ def test_a_second_writer_fails_at_once(kept: Kept) -> None:
     kept.capture()
 
 
-def test_a_second_process_fails_at_once_and_readers_are_not_blocked(kept: Kept) -> None:
+def test_a_second_process_fails_at_once_and_readers_are_not_blocked(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(kept.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -55,7 +55,7 @@ def test_a_second_process_fails_at_once_and_readers_are_not_blocked(kept: Kept) 
     kept.capture()
 
 
-def test_a_killed_writer_leaves_no_lock(kept: Kept) -> None:
+def test_a_killed_writer_leaves_no_lock(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(kept.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -67,7 +67,7 @@ def test_a_killed_writer_leaves_no_lock(kept: Kept) -> None:
     kept.capture()
 
 
-def test_a_reader_sees_nothing_half_done(kept: Kept) -> None:
+def test_a_reader_sees_nothing_half_done(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.append("a", b"two\n")
     with Writer(kept.folder) as writer:
@@ -77,7 +77,7 @@ def test_a_reader_sees_nothing_half_done(kept: Kept) -> None:
         assert kept.versions("a") == [b"one\ntwo\n"]
 
 
-def test_what_failed_is_not_committed(kept: Kept) -> None:
+def test_what_failed_is_not_committed(kept: KeptHome) -> None:
     kept.write(a=b"one\n")
     with pytest.raises(KeyError), Writer(kept.folder) as writer:
         capture(writer, Home(kept.home), MACHINE)
@@ -87,7 +87,7 @@ def test_what_failed_is_not_committed(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_forgetting_removes_the_bytes(kept: Kept) -> None:
+def test_forgetting_removes_the_bytes(kept: KeptHome) -> None:
     kept.write(a=b"one\n" * 50, b=SECRET * 50, c=b"three\n" * 50).capture()
     kept.append("b", b"more of it, " + SECRET)
     kept.append("c", b"more\n")
@@ -105,7 +105,7 @@ def test_forgetting_removes_the_bytes(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_forgetting_keeps_what_others_share(kept: Kept) -> None:
+def test_forgetting_keeps_what_others_share(kept: KeptHome) -> None:
     kept.write(a=b"shared\n" * 50, b=b"shared\n" * 50, c=SECRET).capture()
     kept.forget("b", "c")
     assert kept.versions("a") == [b"shared\n" * 50]
@@ -113,7 +113,7 @@ def test_forgetting_keeps_what_others_share(kept: Kept) -> None:
     assert kept.verify().damages == []
 
 
-def test_forgetting_keeps_versions_times_and_what_is_gone(kept: Kept) -> None:
+def test_forgetting_keeps_versions_times_and_what_is_gone(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.write(a=b"2\n", b=b"gone\n", c=SECRET).capture()
     kept.session("b").unlink()
@@ -132,7 +132,7 @@ def test_forgetting_keeps_versions_times_and_what_is_gone(kept: Kept) -> None:
     assert kept.capture().size == 0
 
 
-def test_forgetting_everything_leaves_nothing(kept: Kept) -> None:
+def test_forgetting_everything_leaves_nothing(kept: KeptHome) -> None:
     kept.write(a=SECRET, b=SECRET + b"!").capture()
     kept.forget("a", "b")
     assert SECRET not in kept.everything()
@@ -143,14 +143,14 @@ def test_forgetting_everything_leaves_nothing(kept: Kept) -> None:
     assert kept.versions("c") == [b"new\n"]
 
 
-def test_forgetting_twice_is_no_error(kept: Kept) -> None:
+def test_forgetting_twice_is_no_error(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=SECRET).capture()
     kept.forget("b")
     kept.forget("b")
     assert kept.versions("a") == [b"one\n"]
 
 
-def test_forgetting_also_removes_what_a_cut_off_capture_left(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgetting_also_removes_what_a_cut_off_capture_left(kept: KeptHome, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes of the file may lie in a pack that the catalogue does not speak of."""
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 10)
     kept.write(a=b"one\n", b=SECRET)
@@ -165,7 +165,7 @@ def test_forgetting_also_removes_what_a_cut_off_capture_left(kept: Kept, monkeyp
     kept.check_whole()
 
 
-def test_forgetting_does_not_cover_up_damage(kept: Kept) -> None:
+def test_forgetting_does_not_cover_up_damage(kept: KeptHome) -> None:
     """A file whose line is damaged must not be thrown out of the packs, unless one is told."""
     kept.write(a=b"one\n", b=SECRET).capture()
     kept.session("a").unlink()
@@ -177,7 +177,7 @@ def test_forgetting_does_not_cover_up_damage(kept: Kept) -> None:
     assert kept.verify().damages or kept.versions("a") == [b"one\n"]  # mended from the copy of the line
 
 
-def test_a_reader_from_before_a_forgetting_still_reads_what_stays(kept: Kept) -> None:
+def test_a_reader_from_before_a_forgetting_still_reads_what_stays(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=SECRET).capture()
     reader = Archive(kept.folder)
     kept.forget("b")
@@ -186,7 +186,7 @@ def test_a_reader_from_before_a_forgetting_still_reads_what_stays(kept: Kept) ->
 
 
 def test_a_writer_that_continues_after_a_full_disk_writes_nothing_wrong(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    kept: KeptHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon holds its writer; what was half written must not shift what comes after it."""
     kept.write(a=os.urandom(5000), b=os.urandom(5000))
@@ -209,7 +209,7 @@ def test_a_writer_that_continues_after_a_full_disk_writes_nothing_wrong(
     kept.check_whole()
 
 
-def test_an_archive_of_a_later_format_is_refused(kept: Kept) -> None:
+def test_an_archive_of_a_later_format_is_refused(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     kept.archive.catalogue.write_bytes(encode([Header(at="2030-01-01T00:00:00Z", format=99)], BEGINNING)[0])
     with pytest.raises(BackscrollError):
@@ -217,7 +217,7 @@ def test_an_archive_of_a_later_format_is_refused(kept: Kept) -> None:
 
 
 def test_a_lock_that_cannot_be_had_for_another_reason_is_not_called_busy(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    kept: KeptHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -227,7 +227,7 @@ def test_a_lock_that_cannot_be_had_for_another_reason_is_not_called_busy(
         Writer(kept.folder)
 
 
-def test_descriptors_are_given_back(kept: Kept) -> None:
+def test_descriptors_are_given_back(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):

@@ -46,7 +46,7 @@ class WrongError(Exception):
     """The archive is not as the document says."""
 
 
-class Reader:
+class FormatReader:
     """All that an archive holds, by path: every version of every file, and what else its catalogue says."""
 
     def __init__(self, folder: Path) -> None:
@@ -154,7 +154,7 @@ def keep(home: Path, archive: Path) -> None:
         assert capture(writer, Home(home), MACHINE).unreadable == []
 
 
-def kept(tmp_path: Path, *homes: Mapping[str, bytes | None]) -> Reader:
+def kept(tmp_path: Path, *homes: Mapping[str, bytes | None]) -> FormatReader:
     """Read the archive of a home that was changed and kept again and again; None takes a file away."""
     home, archive = tmp_path / "home", tmp_path / "archive"
     for files in homes:
@@ -162,7 +162,7 @@ def kept(tmp_path: Path, *homes: Mapping[str, bytes | None]) -> Reader:
         for path in (path for path, data in files.items() if data is None):
             (home / path).unlink()
         keep(home, archive)
-    return Reader(archive)
+    return FormatReader(archive)
 
 
 def test_every_file_of_every_home_is_there_byte_for_byte(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_forgotten_file_leaves_a_key_and_nothing_else(tmp_path: Path) -> None:
         gone = [file for file in writer.files.values() if file.path == PLAN]
         writer.forget(gone, [forget_key(MACHINE, str(home), PLAN)])
     keep(home, archive)
-    reader = Reader(archive)
+    reader = FormatReader(archive)
     assert reader.files == {OTHER: files[OTHER], "plans/third.md": files[OTHER]}
     assert reader.forgotten == {hashlib.sha256(f"{MACHINE}\0{home}\0{PLAN}".encode()).hexdigest()}
     assert unpacked(archive) == files[OTHER]
@@ -226,7 +226,7 @@ def test_a_torn_line_and_bytes_that_nothing_speaks_of_are_passed_over(tmp_path: 
         catalogue.write(b'{"kind":"bytes","at":"2026-')
     with packs(archive)[0].open("ab") as pack:
         pack.write(b"\x28\xb5\x2f\xfd half a frame")
-    assert Reader(archive).files == {PLAN: b"one\n"}
+    assert FormatReader(archive).files == {PLAN: b"one\n"}
     assert kept(tmp_path, {OTHER: b"two\n"}).files == {PLAN: b"one\n", OTHER: b"two\n"}
 
 
@@ -241,7 +241,7 @@ def test_every_changed_byte_is_noticed(tmp_path: Path, place: str) -> None:
     for at in range(last) if place == "catalogue.jsonl" else in_chunks:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(WrongError):
-            Reader(tmp_path / "archive")
+            FormatReader(tmp_path / "archive")
 
 
 def test_only_the_owner_may_look(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_the_example_in_the_document_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "packs").mkdir()
     (tmp_path / "catalogue.jsonl").write_text(blocks(page, "jsonl"), encoding="utf-8")
     (tmp_path / "packs" / "000001.pack").write_bytes(bytes.fromhex(blocks(page, "hex")))
-    assert Reader(tmp_path).files == {"plans/größe.md": b"# Plan\n1. Go\n"}
+    assert FormatReader(tmp_path).files == {"plans/größe.md": b"# Plan\n1. Go\n"}
 
 
 def test_the_document_lists_every_kind_and_every_name() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.generate import Mix, Player, Summary, generate, main, play
+from bench.generate import GeneratedPlayer, GeneratedSummary, Mix, generate, main, play
 
 from backscroll.files.names import project_folder
 
@@ -53,14 +53,14 @@ class Recount:
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary]:
+def busy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GeneratedSummary]:
     """A home where everything happens often."""
     root = tmp_path_factory.mktemp("busy")
     return root, generate(root, sessions=60, total_bytes=6_000_000, seed=4, mix=BUSY)
 
 
 @pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary]:
+def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GeneratedSummary]:
     """A home with the measured frequencies."""
     root = tmp_path_factory.mktemp("usual")
     return root, generate(root, sessions=60, total_bytes=20_000_000, seed=2)
@@ -113,7 +113,7 @@ def test_a_recount_of_the_files_equals_the_summary(home: str, request: pytest.Fi
     assert summary.problems == {kind: count for kind, count in found.problems.items() if count}
 
 
-def test_copies_are_counted_as_resumes_and_forks(busy: tuple[Path, Summary]) -> None:
+def test_copies_are_counted_as_resumes_and_forks(busy: tuple[Path, GeneratedSummary]) -> None:
     root, summary = busy
     # A copy begins where an earlier file began: the same first row in another session.
     firsts: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def test_copies_are_counted_as_resumes_and_forks(busy: tuple[Path, Summary]) -> 
     assert copies == summary.resumes + summary.forks > 0
 
 
-def test_a_busy_home_has_everything(busy: tuple[Path, Summary]) -> None:
+def test_a_busy_home_has_everything(busy: tuple[Path, GeneratedSummary]) -> None:
     _, summary = busy
     assert min(summary.agents, summary.warmups, summary.resumes, summary.forks, summary.rewinds) > 0
     assert min(summary.compactions, summary.images, summary.missing_results, summary.no_final_newline) > 0
@@ -147,7 +147,7 @@ def test_every_parent_is_in_the_same_file(tmp_path: Path) -> None:
     assert recount(tmp_path).orphans == 0
 
 
-def test_the_last_row_of_a_message_has_the_most_output(usual: tuple[Path, Summary]) -> None:
+def test_the_last_row_of_a_message_has_the_most_output(usual: tuple[Path, GeneratedSummary]) -> None:
     differing = 0
     for outputs in recount(usual[0]).outputs.values():
         assert outputs[-1] == max(outputs)
@@ -155,7 +155,7 @@ def test_the_last_row_of_a_message_has_the_most_output(usual: tuple[Path, Summar
     assert differing > 0
 
 
-def test_lengths_and_kinds_are_as_in_the_survey(usual: tuple[Path, Summary]) -> None:
+def test_lengths_and_kinds_are_as_in_the_survey(usual: tuple[Path, GeneratedSummary]) -> None:
     found = recount(usual[0])
     lengths = sorted(found.lengths)
     total = sum(found.records.values())
@@ -173,7 +173,7 @@ def test_lengths_and_kinds_are_as_in_the_survey(usual: tuple[Path, Summary]) -> 
     assert usual[1].bytes == pytest.approx(20_000_000, rel=0.03)
 
 
-def test_rows_say_what_their_folder_says(usual: tuple[Path, Summary]) -> None:
+def test_rows_say_what_their_folder_says(usual: tuple[Path, GeneratedSummary]) -> None:
     for path in sessions_of(usual[0]):
         cwds = {row["cwd"] for row in rows_of(path) if "cwd" in row}
         assert {project_folder(cwd) for cwd in cwds} <= {path.parent.name}
@@ -215,7 +215,7 @@ def test_playing_appends_only_complete_lines(tmp_path: Path) -> None:
 
 def test_a_torn_line_is_finished_by_a_later_step(tmp_path: Path) -> None:
     generate(tmp_path, sessions=8, total_bytes=200_000, seed=3, mix=CALM)
-    player = Player(tmp_path, seed=1, tear=0.5)
+    player = GeneratedPlayer(tmp_path, seed=1, tear=0.5)
     torn: set[Path] = set()
     seen = 0
     while seen < 40 or torn:
@@ -236,7 +236,7 @@ def test_a_torn_line_is_finished_by_a_later_step(tmp_path: Path) -> None:
 
 def test_rows_played_now_bear_the_time_given(tmp_path: Path) -> None:
     generate(tmp_path, sessions=4, total_bytes=60_000, seed=3, mix=CALM)
-    step = Player(tmp_path, now=lambda: 1_800_000_000_000).step()
+    step = GeneratedPlayer(tmp_path, now=lambda: 1_800_000_000_000).step()
     assert b'"timestamp":"2027-01-15T08:00:00.000Z"' in step.path.read_bytes()[-step.bytes :]
 
 
@@ -245,7 +245,7 @@ def test_a_home_that_was_not_generated_is_never_played(tmp_path: Path) -> None:
     session.parent.mkdir(parents=True)
     session.write_text('{"parentUuid":null,"isSidechain":false}\n')
     with pytest.raises(ValueError, match="not made by"):
-        Player(tmp_path)
+        GeneratedPlayer(tmp_path)
 
 
 def recount(root: Path) -> Recount:

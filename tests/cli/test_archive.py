@@ -30,7 +30,7 @@ y <- x assistant: written
 S1, S2 = session_uuid("S1"), session_uuid("S2")
 
 
-class Place:
+class ArchivePlace:
     """A home and a library of its own."""
 
     def __init__(self, root: Path) -> None:
@@ -49,8 +49,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    found = Place(tmp_path)
+def place(tmp_path: Path) -> ArchivePlace:
+    found = ArchivePlace(tmp_path)
     files = {
         session_path("S1"): jsonl(draw(SHOP)),
         session_path("S2"): jsonl(draw(BLOG)),
@@ -61,7 +61,7 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-def test_what_claude_code_deletes_is_still_listed_and_shown(place: Place) -> None:
+def test_what_claude_code_deletes_is_still_listed_and_shown(place: ArchivePlace) -> None:
     assert place.run("keep").returncode == 0
     (place.home / session_path("S1")).unlink()
     chats = place.ask("list")["chats"]
@@ -78,7 +78,7 @@ def test_what_claude_code_deletes_is_still_listed_and_shown(place: Place) -> Non
     assert "archive restore" in done.stderr
 
 
-def test_any_command_keeps_first_what_is_new(place: Place) -> None:
+def test_any_command_keeps_first_what_is_new(place: ArchivePlace) -> None:
     assert place.run("list").returncode == 0
     assert place.ask("archive", "status")["sessions"] == 2
     late = jsonl(draw(SHOP.replace("S1", "S3").replace("a <-", "k <-").replace("<- a", "<- k").replace("b <-", "l <-")))
@@ -88,7 +88,7 @@ def test_any_command_keeps_first_what_is_new(place: Place) -> None:
     assert place.ask("keep")["files"] == 0
 
 
-def test_keeping_twice_keeps_nothing_twice(place: Place) -> None:
+def test_keeping_twice_keeps_nothing_twice(place: ArchivePlace) -> None:
     first = place.ask("keep")
     assert first["files"] == 4
     packs = {path: path.read_bytes() for path in place.archive.glob("packs/*")}
@@ -98,7 +98,7 @@ def test_keeping_twice_keeps_nothing_twice(place: Place) -> None:
 
 
 def test_the_archive_is_private_and_holds_no_secret(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = ArchivePlace(tmp_path)
     write_home(place.home, EVERYTHING)
     place.run("keep")
     assert place.archive.stat().st_mode & 0o777 == 0o700
@@ -112,7 +112,7 @@ def test_the_archive_is_private_and_holds_no_secret(tmp_path: Path) -> None:
     assert status["files"] > 60
 
 
-def test_a_deleted_session_is_put_back_byte_for_byte(place: Place, tmp_path: Path) -> None:
+def test_a_deleted_session_is_put_back_byte_for_byte(place: ArchivePlace, tmp_path: Path) -> None:
     before = {path.relative_to(place.home): path.read_bytes() for path in place.home.rglob("*") if path.is_file()}
     place.run("keep")
     shutil.rmtree(place.home / "projects")
@@ -128,7 +128,7 @@ def test_a_deleted_session_is_put_back_byte_for_byte(place: Place, tmp_path: Pat
     assert not place.ask("show", S1)["chat"]["archived"]
 
 
-def test_nothing_that_is_there_is_overwritten(place: Place) -> None:
+def test_nothing_that_is_there_is_overwritten(place: ArchivePlace) -> None:
     place.run("keep")
     live = place.home / session_path("S1")
     live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
@@ -139,7 +139,7 @@ def test_nothing_that_is_there_is_overwritten(place: Place) -> None:
     assert live.read_bytes() == newer
 
 
-def test_an_emptied_session_stays_in_reach(place: Place, tmp_path: Path) -> None:
+def test_an_emptied_session_stays_in_reach(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("update")
     live = place.home / session_path("S1")
     before = live.read_bytes()
@@ -163,7 +163,7 @@ def test_an_emptied_session_stays_in_reach(place: Place, tmp_path: Path) -> None
     assert place.run("archive", "restore", S1, "--version", "3", "--to", str(tmp_path / "3")).returncode == 3
 
 
-def test_one_file_of_a_chat_is_named_by_the_end_of_its_path(place: Place, tmp_path: Path) -> None:
+def test_one_file_of_a_chat_is_named_by_the_end_of_its_path(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     done = place.ask("archive", "restore", S1, "--file", "tool-results/t1.txt", "--to", str(tmp_path / "x"))
     assert [Path(item["file"]).read_bytes() for item in done["files"]] == [b"spilled"]
@@ -171,7 +171,7 @@ def test_one_file_of_a_chat_is_named_by_the_end_of_its_path(place: Place, tmp_pa
     assert place.run("archive", "versions", "ffff0000").returncode == 3
 
 
-def test_a_damaged_version_is_listed_as_such_and_not_restored(place: Place, tmp_path: Path) -> None:
+def test_a_damaged_version_is_listed_as_such_and_not_restored(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     for pack in place.archive.glob("packs/*.pack"):
         pack.write_bytes(bytes(pack.stat().st_size))
@@ -180,13 +180,13 @@ def test_a_damaged_version_is_listed_as_such_and_not_restored(place: Place, tmp_
     assert {item["outcome"] for item in done["files"]} == {"damaged"}
 
 
-def test_restore_wants_to_know_where(place: Place) -> None:
+def test_restore_wants_to_know_where(place: ArchivePlace) -> None:
     place.run("keep")
     assert place.run("archive", "restore", S1).returncode == 2
     assert place.run("archive", "restore", S1, "--in-place", "--to", "/x").returncode == 2
 
 
-def test_a_flipped_byte_is_found_and_named_with_its_session(place: Place) -> None:
+def test_a_flipped_byte_is_found_and_named_with_its_session(place: ArchivePlace) -> None:
     place.run("keep")
     assert place.ask("archive", "verify")["damages"] == []
     (pack,) = place.archive.glob("packs/*.pack")
@@ -201,7 +201,7 @@ def test_a_flipped_byte_is_found_and_named_with_its_session(place: Place) -> Non
     assert place.run("list").returncode == 0
 
 
-def test_damaged_files_that_still_exist_are_distinguished(place: Place) -> None:
+def test_damaged_files_that_still_exist_are_distinguished(place: ArchivePlace) -> None:
     place.run("keep")
     live = place.home / session_path("S1")
     live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
@@ -210,7 +210,7 @@ def test_damaged_files_that_still_exist_are_distinguished(place: Place) -> None:
     assert proof["same_as_live"] == 3
 
 
-def test_a_forgotten_chat_is_gone_and_does_not_come_back(place: Place) -> None:
+def test_a_forgotten_chat_is_gone_and_does_not_come_back(place: ArchivePlace) -> None:
     place.run("keep")
     assert place.run("archive", "forget", S2).returncode == 2  # there is no terminal to ask on
     assert place.ask("archive", "forget", S2, "--yes")["forgotten"] == 1
@@ -225,7 +225,7 @@ def test_a_forgotten_chat_is_gone_and_does_not_come_back(place: Place) -> None:
     assert S2.encode() not in everything
 
 
-def test_a_backup_contains_marks(place: Place, tmp_path: Path) -> None:
+def test_a_backup_contains_marks(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     marks, recall = place.library / "marks.json", place.library / "recalls" / "2026-01-05-budget.md"
     marks.write_text('{"chats": {}}')
@@ -240,7 +240,7 @@ def test_a_backup_contains_marks(place: Place, tmp_path: Path) -> None:
     assert (marks.read_text(), recall.read_text()) == ('{"chats": {}}', "six tries")
 
 
-def test_a_backup_can_become_the_archive(place: Place, tmp_path: Path) -> None:
+def test_a_backup_can_become_the_archive(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     copy = tmp_path / "copy"
     assert place.ask("archive", "backup", str(copy))["bytes"] > 0
@@ -254,7 +254,7 @@ def test_a_backup_can_become_the_archive(place: Place, tmp_path: Path) -> None:
     assert place.run("archive", "restore-backup", str(tmp_path / "nothing")).returncode == 3
 
 
-def test_a_backup_outlives_the_damage_of_its_library_and_mends_it(place: Place, tmp_path: Path) -> None:
+def test_a_backup_outlives_the_damage_of_its_library_and_mends_it(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     copy = str(tmp_path / "copy")
     assert place.run("archive", "backup", copy).returncode == 0
@@ -276,7 +276,7 @@ def test_a_backup_outlives_the_damage_of_its_library_and_mends_it(place: Place, 
     assert place.run("archive", "verify").returncode == 0
 
 
-def test_a_lost_end_of_the_catalogue_is_recovered_from_the_packs(place: Place) -> None:
+def test_a_lost_end_of_the_catalogue_is_recovered_from_the_packs(place: ArchivePlace) -> None:
     place.run("update")
     (place.home / session_path("S2")).unlink()
     catalogue = place.archive / "catalogue.jsonl"
@@ -296,7 +296,9 @@ def test_a_lost_end_of_the_catalogue_is_recovered_from_the_packs(place: Place) -
     assert len(place.ask("list")["chats"]) == 2
 
 
-def test_a_lost_end_that_is_not_in_the_packs_stops_keeping_until_it_is_repaired(place: Place, tmp_path: Path) -> None:
+def test_a_lost_end_that_is_not_in_the_packs_stops_keeping_until_it_is_repaired(
+    place: ArchivePlace, tmp_path: Path
+) -> None:
     place.run("update")
     copy = str(tmp_path / "copy")
     place.run("archive", "backup", copy)
@@ -314,7 +316,7 @@ def test_a_lost_end_that_is_not_in_the_packs_stops_keeping_until_it_is_repaired(
     assert len(place.ask("list")["chats"]) == 2
 
 
-def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: Place, tmp_path: Path) -> None:
+def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: ArchivePlace, tmp_path: Path) -> None:
     place.run("keep")
     library = place.archive.parent
     (library / "recalls").mkdir(exist_ok=True)
@@ -331,7 +333,7 @@ def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: Place, t
     assert "marks.json" in told
 
 
-def test_status_reports_deleted_and_expiring_sessions(place: Place) -> None:
+def test_status_reports_deleted_and_expiring_sessions(place: ArchivePlace) -> None:
     place.run("keep")
     (place.home / session_path("S2")).unlink()
     os.utime(place.home / session_path("S1"), (1_000_000_000, 1_000_000_000))
@@ -343,7 +345,7 @@ def test_status_reports_deleted_and_expiring_sessions(place: Place) -> None:
     assert "1 session deleted by Claude Code; kept in the archive" in place.run("archive", "status").stdout
 
 
-def test_a_library_that_cannot_be_written_does_not_stop_reading(place: Place, tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_written_does_not_stop_reading(place: ArchivePlace, tmp_path: Path) -> None:
     (tmp_path / "library").write_text("a file, where a folder should be")
     done = place.run("list")
     assert done.returncode == 0
@@ -352,14 +354,14 @@ def test_a_library_that_cannot_be_written_does_not_stop_reading(place: Place, tm
     assert place.run("keep").returncode == 1
 
 
-def test_without_an_archive_or_a_home_there_is_a_next_step(place: Place) -> None:
+def test_without_an_archive_or_a_home_there_is_a_next_step(place: ArchivePlace) -> None:
     assert place.run("archive", "status").returncode == 3
     assert "backscroll keep" in place.run("archive", "verify").stderr
     shutil.rmtree(place.home)
     assert place.run("keep").returncode == 3
 
 
-def test_a_second_keep_reports_busy(place: Place) -> None:
+def test_a_second_keep_reports_busy(place: ArchivePlace) -> None:
     place.run("keep")
     holder = (
         "import fcntl, sys; lock = open(sys.argv[1]); fcntl.flock(lock, fcntl.LOCK_EX)\n"
@@ -375,7 +377,7 @@ def test_a_second_keep_reports_busy(place: Place) -> None:
         other.communicate()
 
 
-def test_keep_works_while_sessions_grow(place: Place) -> None:
+def test_keep_works_while_sessions_grow(place: ArchivePlace) -> None:
     where = ["--home", str(place.home), "--library", str(place.library)]
     command = [sys.executable, "-m", "backscroll", "keep", "--watch", *where]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as keeper:

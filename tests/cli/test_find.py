@@ -259,7 +259,7 @@ y <- x assistant: published about gardening
 """
 
 
-class Terminal:
+class PickerTerminal:
     """The program with a terminal of its own."""
 
     def __init__(self, home: Path, *arguments: str, **environment: str) -> None:
@@ -316,8 +316,8 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def terminals() -> Iterator[list[Terminal]]:
-    started: list[Terminal] = []
+def terminals() -> Iterator[list[PickerTerminal]]:
+    started: list[PickerTerminal] = []
     yield started
     for terminal in started:
         terminal.process.kill()
@@ -328,8 +328,8 @@ def run(home: Path, *arguments: str, **environment: str) -> CompletedProcess[str
     return run_command(*arguments, "--home", home, environment=os.environ | environment)
 
 
-def test_a_chat_is_found_while_typing(home: Path, terminals: list[Terminal]) -> None:
-    terminal = Terminal(home)
+def test_a_chat_is_found_while_typing(home: Path, terminals: list[PickerTerminal]) -> None:
+    terminal = PickerTerminal(home)
     terminals.append(terminal)
     assert terminal.sees("Parser work", "write a post", "2 chats", "published about gardening")
     terminal.press("token")
@@ -346,8 +346,8 @@ def test_a_chat_is_found_while_typing(home: Path, terminals: list[Terminal]) -> 
     assert [chat["id"] for chat in pinned] == [session_uuid("S1")]
 
 
-def test_a_chat_is_read_in_the_pager_and_the_picker_comes_back(home: Path, terminals: list[Terminal]) -> None:
-    terminal = Terminal(home, "tokenizer", PAGER="cat")
+def test_a_chat_is_read_in_the_pager_and_the_picker_comes_back(home: Path, terminals: list[PickerTerminal]) -> None:
+    terminal = PickerTerminal(home, "tokenizer", PAGER="cat")
     terminals.append(terminal)
     assert terminal.sees("1 chat")
     terminal.press("\r")
@@ -363,8 +363,8 @@ def test_a_chat_is_read_in_the_pager_and_the_picker_comes_back(home: Path, termi
     assert terminal.end() == 130
 
 
-def test_the_command_is_copied_and_printed_at_the_end(home: Path, terminals: list[Terminal]) -> None:
-    terminal = Terminal(home, "tokenizer")
+def test_the_command_is_copied_and_printed_at_the_end(home: Path, terminals: list[PickerTerminal]) -> None:
+    terminal = PickerTerminal(home, "tokenizer")
     terminals.append(terminal)
     assert terminal.sees("1 chat")
     terminal.press("\x12")
@@ -377,7 +377,7 @@ def test_the_command_is_copied_and_printed_at_the_end(home: Path, terminals: lis
     assert terminal.output.rstrip().endswith(f"cd /home/ada/shop && claude --resume {session_uuid('S1')}")
 
 
-def test_resume_becomes_the_client(home: Path, tmp_path: Path, terminals: list[Terminal]) -> None:
+def test_resume_becomes_the_client(home: Path, tmp_path: Path, terminals: list[PickerTerminal]) -> None:
     folder = tmp_path / "shop"
     folder.mkdir()
     write_home(home, {session_path("S1"): jsonl(drawn(PARSER.replace("/home/ada/shop", str(folder))))})
@@ -385,7 +385,7 @@ def test_resume_becomes_the_client(home: Path, tmp_path: Path, terminals: list[T
     client.parent.mkdir()
     client.write_text('#!/bin/sh\necho "started in $PWD" "$@"\n')
     client.chmod(0o755)
-    terminal = Terminal(home, "tokenizer", PATH=f"{client.parent}:{os.environ['PATH']}")
+    terminal = PickerTerminal(home, "tokenizer", PATH=f"{client.parent}:{os.environ['PATH']}")
     terminals.append(terminal)
     assert terminal.sees("1 chat")
     terminal.press("\x12")
@@ -393,7 +393,7 @@ def test_resume_becomes_the_client(home: Path, tmp_path: Path, terminals: list[T
     assert f"started in {folder} --resume {session_uuid('S1')}" in terminal.output
 
 
-def test_nothing_in_a_transcript_commands_the_terminal(home: Path, terminals: list[Terminal]) -> None:
+def test_nothing_in_a_transcript_commands_the_terminal(home: Path, terminals: list[PickerTerminal]) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202e"
     rows = drawn(PARSER)
     rows[0]["message"]["content"] = f"prompt {evil} parser"
@@ -401,7 +401,7 @@ def test_nothing_in_a_transcript_commands_the_terminal(home: Path, terminals: li
     rows[1]["message"]["content"][0]["text"] = f"answer {evil} tokenizer"
     rows[-1]["customTitle"] = f"evil title {evil}"
     write_home(home, {session_path("S1"): jsonl(rows)})
-    terminal = Terminal(home)
+    terminal = PickerTerminal(home)
     terminals.append(terminal)
     assert terminal.sees("evil title", "2 chats")
     terminal.press("tokenizer")
@@ -414,9 +414,9 @@ def test_nothing_in_a_transcript_commands_the_terminal(home: Path, terminals: li
     assert "\u202e" not in terminal.output
 
 
-def test_no_colours_where_none_are_wanted(home: Path, terminals: list[Terminal]) -> None:
+def test_no_colours_where_none_are_wanted(home: Path, terminals: list[PickerTerminal]) -> None:
     for environment, coloured in (({"NO_COLOR": "1"}, False), ({}, True)):
-        terminal = Terminal(home, "tokenizer", **environment)
+        terminal = PickerTerminal(home, "tokenizer", **environment)
         terminals.append(terminal)
         assert terminal.sees("1 chat", "Parser work")
         terminal.press("\x1b")
@@ -425,8 +425,8 @@ def test_no_colours_where_none_are_wanted(home: Path, terminals: list[Terminal])
 
 
 @pytest.mark.parametrize("name", ["dumb", "no-such-terminal", ""])
-def test_an_unsuitable_terminal_is_reported(home: Path, name: str, terminals: list[Terminal]) -> None:
-    terminal = Terminal(home, TERM=name)
+def test_an_unsuitable_terminal_is_reported(home: Path, name: str, terminals: list[PickerTerminal]) -> None:
+    terminal = PickerTerminal(home, TERM=name)
     terminals.append(terminal)
     assert terminal.end() == 1
     assert "backscroll: " in terminal.output

@@ -48,7 +48,7 @@ def append(home: Path) -> None:
         file.writelines(rows[2:])
 
 
-class Following:
+class FollowCommand:
     """A running `backscroll follow`, whose output is waited for."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -80,10 +80,10 @@ class Following:
 
 
 @contextmanager
-def following(home: Path, *arguments: str) -> Iterator[Following]:
+def following(home: Path, *arguments: str) -> Iterator[FollowCommand]:
     command = [sys.executable, "-m", "backscroll", "follow", "--home", str(home), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        follow = Following(process)
+        follow = FollowCommand(process)
         try:
             yield follow
         finally:

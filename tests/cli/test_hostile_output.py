@@ -117,7 +117,7 @@ TOLD = (
 )  # fmt: skip
 
 
-class Place:
+class HostilePlace:
     """A home, a library, and how commands are run on them."""
 
     def __init__(self, root: Path) -> None:
@@ -147,8 +147,8 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    place = Place(tmp_path_factory.mktemp("hostile"))
+def place(tmp_path_factory: pytest.TempPathFactory) -> HostilePlace:
+    place = HostilePlace(tmp_path_factory.mktemp("hostile"))
     place.answer("update", "--quiet")
     for number, control in enumerate(CONTROLS[::6]):
         words = control.replace("\0", "").encode("utf-8", "replace").decode()
@@ -177,7 +177,7 @@ def test_every_command_is_tried() -> None:
     assert commands - {arguments[0] for arguments in SHOWN} == set(ELSEWHERE)
 
 
-def test_a_link_leads_where_it_says(place: Place) -> None:
+def test_a_link_leads_where_it_says(place: HostilePlace) -> None:
     sent, _ = place.screen("show", LINKS, "--no-pager", width=200)
     targets = {target for target, _ in LINK.findall(OURS.sub(b"", sent))}
     assert targets == {b"https://example.org/shown", b"https://example.org/also?a=1;b=2"}
@@ -188,14 +188,14 @@ def test_a_link_leads_where_it_says(place: Place) -> None:
 @pytest.mark.parametrize(
     "arguments", [("sql", "select title from v_chats", "--format", "csv"), ("stats", "tools", "--csv")]
 )
-def test_csv_is_exact_where_no_terminal_is(place: Place, arguments: tuple[str, ...]) -> None:
+def test_csv_is_exact_where_no_terminal_is(place: HostilePlace, arguments: tuple[str, ...]) -> None:
     written = place.answer(*arguments)
     assert "\x1b]" in written
     assert "\x1b[" in written
 
 
 @pytest.mark.parametrize("arguments", SHOWN, ids=lambda words: " ".join(words).encode("unicode_escape").decode())
-def test_no_command_of_a_transcript_reaches_the_terminal(place: Place, arguments: tuple[str, ...]) -> None:
+def test_no_command_of_a_transcript_reaches_the_terminal(place: HostilePlace, arguments: tuple[str, ...]) -> None:
     sent, code = place.screen(*arguments)
     check(sent)
     assert code == 0, sent[-1000:]
@@ -203,7 +203,7 @@ def test_no_command_of_a_transcript_reaches_the_terminal(place: Place, arguments
     assert len(sent) > 20
 
 
-def test_hostile_names_are_reported_safely(place: Place) -> None:
+def test_hostile_names_are_reported_safely(place: HostilePlace) -> None:
     for number in range(0, COUNT, 40):
         words = armed(number, number).replace("\0", "").encode("utf-8", "replace").decode()
         for command in ("show", "search", "blame"):
@@ -213,7 +213,7 @@ def test_hostile_names_are_reported_safely(place: Place) -> None:
             assert code in (0, 2, 3), sent[-500:]
 
 
-def test_a_file_is_shown_without_what_it_holds(place: Place) -> None:
+def test_a_file_is_shown_without_what_it_holds(place: HostilePlace) -> None:
     rows: Any = place.answer("sql", "select distinct path from v_files_touched limit 12", "--json")
     names = [str(row[0] if isinstance(row, list) else row["path"]) for row in json.loads(rows)["rows"]]
     assert names
@@ -226,12 +226,12 @@ def test_a_file_is_shown_without_what_it_holds(place: Place) -> None:
 
 
 @pytest.mark.parametrize("arguments", TOLD, ids=" ".join)
-def test_json_has_the_original_texts(place: Place, arguments: tuple[str, ...]) -> None:
+def test_json_has_the_original_texts(place: HostilePlace, arguments: tuple[str, ...]) -> None:
     value = json.loads(place.answer(*arguments, "--json"))
     assert value
 
 
-def test_rows_are_raw_where_no_terminal_is(place: Place) -> None:
+def test_rows_are_raw_where_no_terminal_is(place: HostilePlace) -> None:
     command = [sys.executable, "-m", "backscroll", "show", LIVE, "--raw", *place.options]
     done = subprocess.run(command, capture_output=True, timeout=60)
     written = (place.home / FOLDER / f"{LIVE}.jsonl").read_bytes().splitlines()
@@ -239,7 +239,7 @@ def test_rows_are_raw_where_no_terminal_is(place: Place) -> None:
     assert set(done.stdout.split(b"\n")) - {b""} <= set(written)
 
 
-def test_json_output_is_unchanged(place: Place) -> None:
+def test_json_output_is_unchanged(place: HostilePlace) -> None:
     shown = json.loads(place.answer("show", FIELDS, "--json", "--tools", "full"))
     known = json.dumps(shown)
     rows = (place.home / FOLDER / f"{FIELDS}.jsonl").read_bytes().split(b"\n")

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo.support import Machine
+from tests.demo.support import DemoMachine
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path) -> DemoMachine:
+    return DemoMachine(tmp_path)

@@ -15,7 +15,7 @@ from tests.support.command import run_command
 Finished = subprocess.CompletedProcess[str]
 
 
-class Machine:
+class DemoMachine:
     """A user's machine: where nothing is, unless a test puts it there."""
 
     def __init__(self, root: Path) -> None:

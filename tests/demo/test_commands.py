@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo.support import Machine
+from tests.demo.support import DemoMachine
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home
 from tests.support.processes import until
@@ -17,11 +17,11 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 @pytest.fixture(scope="module")
 def chats(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     """The chats of the sample, as it is today."""
-    found: list[dict[str, str]] = Machine(tmp_path_factory.mktemp("machine")).answer("--demo", "list")["chats"]
+    found: list[dict[str, str]] = DemoMachine(tmp_path_factory.mktemp("machine")).answer("--demo", "list")["chats"]
     return found
 
 
-def check(machine: Machine, *arguments: object, expected: str) -> None:
+def check(machine: DemoMachine, *arguments: object, expected: str) -> None:
     """The command answers with this in it, says on stderr that it is the demo, and leaves nothing behind."""
     done = machine.run("--demo", *arguments)
     assert done.returncode == 0, done.stderr
@@ -30,7 +30,7 @@ def check(machine: Machine, *arguments: object, expected: str) -> None:
     assert machine.is_clean()
 
 
-def test_chats_are_listed_found_and_shown(machine: Machine, chats: list[dict[str, str]]) -> None:
+def test_chats_are_listed_found_and_shown(machine: DemoMachine, chats: list[dict[str, str]]) -> None:
     name, title = chats[0]["id"][:8], chats[0]["title"]
     check(machine, "list", expected=title)
     check(machine, "search", title, expected=name)
@@ -58,12 +58,14 @@ def test_chats_are_listed_found_and_shown(machine: Machine, chats: list[dict[str
     ],
 )
 def test_every_command_that_looks_over_them_answers(
-    machine: Machine, arguments: tuple[str, ...], expected: str
+    machine: DemoMachine, arguments: tuple[str, ...], expected: str
 ) -> None:
     check(machine, *arguments, expected=expected)
 
 
-def test_an_export_is_written_where_the_user_is(machine: Machine, chats: list[dict[str, str]], tmp_path: Path) -> None:
+def test_an_export_is_written_where_the_user_is(
+    machine: DemoMachine, chats: list[dict[str, str]], tmp_path: Path
+) -> None:
     page = tmp_path / "chat.html"
     done = machine.run("--demo", "export", chats[0]["id"], "--out", page)
     assert done.returncode == 0, done.stderr
@@ -71,14 +73,14 @@ def test_an_export_is_written_where_the_user_is(machine: Machine, chats: list[di
     assert machine.is_clean()
 
 
-def test_json_is_all_that_is_written_for_a_program(machine: Machine) -> None:
+def test_json_is_all_that_is_written_for_a_program(machine: DemoMachine) -> None:
     done = machine.run("list", "--demo", "--json")
     assert json.loads(done.stdout)["chats"]
     assert done.stderr == ""
     assert machine.run("--demo", "list", "-q").stderr == ""
 
 
-def test_an_agent_can_ask(machine: Machine, chats: list[dict[str, str]]) -> None:
+def test_an_agent_can_ask(machine: DemoMachine, chats: list[dict[str, str]]) -> None:
     call = {"name": "search", "arguments": {"query": chats[0]["title"]}}
     requests = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
@@ -98,7 +100,7 @@ def test_an_agent_can_ask(machine: Machine, chats: list[dict[str, str]]) -> None
     assert machine.is_clean()
 
 
-def test_the_users_own_home_library_and_settings_are_neither_read_nor_changed(machine: Machine) -> None:
+def test_the_users_own_home_library_and_settings_are_neither_read_nor_changed(machine: DemoMachine) -> None:
     write_home(machine.home / ".claude", {session_path("S1"): jsonl(draw("a <- - user: my own secret words"))})
     assert machine.run("keep").returncode == 0
     settings = machine.home / ".config/backscroll/settings.toml"
@@ -116,14 +118,14 @@ def test_the_users_own_home_library_and_settings_are_neither_read_nor_changed(ma
 
 
 @pytest.mark.parametrize("arguments", [("--home", "x", "list"), ("--library", "x", "list")])
-def test_a_home_or_a_library_of_ones_own_makes_no_sense(machine: Machine, arguments: tuple[str, ...]) -> None:
+def test_a_home_or_a_library_of_ones_own_makes_no_sense(machine: DemoMachine, arguments: tuple[str, ...]) -> None:
     done = machine.run("--demo", *arguments)
     assert done.returncode == 2
     assert "leave out --home and --library" in done.stderr
     assert machine.is_clean()
 
 
-def test_nothing_is_installed_or_started_from_the_demo(machine: Machine, chats: list[dict[str, str]]) -> None:
+def test_nothing_is_installed_or_started_from_the_demo(machine: DemoMachine, chats: list[dict[str, str]]) -> None:
     for arguments in (
         ("install", "hooks", "--yes"),
         ("install", "timer", "--yes"),
@@ -137,7 +139,7 @@ def test_nothing_is_installed_or_started_from_the_demo(machine: Machine, chats: 
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_ends_it_and_it_is_removed(machine: Machine, ending: signal.Signals, code: int) -> None:
+def test_a_signal_ends_it_and_it_is_removed(machine: DemoMachine, ending: signal.Signals, code: int) -> None:
     with machine.running("--demo", "watch") as process:
         until(lambda: list(machine.temporary.glob("*/library/index/*/rows.sqlite")))
         process.send_signal(ending)
@@ -146,7 +148,9 @@ def test_a_signal_ends_it_and_it_is_removed(machine: Machine, ending: signal.Sig
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_server_that_waits_for_its_client(machine: Machine, ending: signal.Signals, code: int) -> None:
+def test_a_signal_ends_a_server_that_waits_for_its_client(
+    machine: DemoMachine, ending: signal.Signals, code: int
+) -> None:
     with machine.running("--demo", "mcp") as process:
         assert process.stdin and process.stdout
         hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
@@ -158,7 +162,7 @@ def test_a_signal_ends_a_server_that_waits_for_its_client(machine: Machine, endi
     assert machine.is_clean()
 
 
-def test_it_is_removed_when_its_reader_has_seen_enough(machine: Machine, chats: list[dict[str, str]]) -> None:
+def test_it_is_removed_when_its_reader_has_seen_enough(machine: DemoMachine, chats: list[dict[str, str]]) -> None:
     with machine.running("--demo", "show", chats[0]["id"]) as process:
         assert process.stdout
         process.stdout.close()
@@ -166,7 +170,7 @@ def test_it_is_removed_when_its_reader_has_seen_enough(machine: Machine, chats: 
     assert machine.is_clean()
 
 
-def test_what_a_killed_demo_left_is_removed_by_the_next(machine: Machine) -> None:
+def test_what_a_killed_demo_left_is_removed_by_the_next(machine: DemoMachine) -> None:
     with machine.running("--demo", "watch") as process:
         until(lambda: machine.rooms)
         process.send_signal(signal.SIGKILL)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from backscroll.demo.live import LONGEST_PAUSE, WHOLE, in_time, pauses_of
-from tests.demo.support import Machine
+from tests.demo.support import DemoMachine
 from tests.support.processes import until
 from tests.web.served import free_port
 
 
-class Reader:
+class LiveReader:
     """A browser without a window, let in by the link that is printed."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -59,11 +59,11 @@ def _object(stream: Any) -> str:  # noqa: ANN401 - a stream of text
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_serves_the_sample_plays_a_session_and_is_removed(
-    machine: Machine, ending: signal.Signals, code: int
+    machine: DemoMachine, ending: signal.Signals, code: int
 ) -> None:
     known = {chat["id"] for chat in machine.answer("--demo", "list")["chats"]}
     with machine.running("demo", "--no-browser", "--port", free_port(), "--speed", "100", "--json") as process:
-        reader = Reader(process)
+        reader = LiveReader(process)
         assert "Recent chats" in reader.first_page  # all of it is there at once
         assert "sample conversations" in reader.first_page
         assert known <= {chat["id"] for chat in reader.chats()}
@@ -82,7 +82,7 @@ def test_it_serves_the_sample_plays_a_session_and_is_removed(
     assert machine.is_clean()
 
 
-def test_it_says_what_is_played_and_how_it_ends(machine: Machine) -> None:
+def test_it_says_what_is_played_and_how_it_ends(machine: DemoMachine) -> None:
     with machine.running("demo", "--no-browser", "--port", free_port()) as process:
         assert process.stdout and process.stderr
         assert process.stdout.readline().startswith("http://127.0.0.1:")
@@ -95,7 +95,7 @@ def test_it_says_what_is_played_and_how_it_ends(machine: Machine) -> None:
     assert machine.is_clean()
 
 
-def test_rows_bear_the_time_at_which_they_are_written(machine: Machine) -> None:
+def test_rows_bear_the_time_at_which_they_are_written(machine: DemoMachine) -> None:
     with machine.running("demo", "--no-browser", "--port", free_port(), "--speed", "100", "--json") as process:
         assert process.stdout
         _object(process.stdout)
@@ -113,7 +113,7 @@ def test_rows_bear_the_time_at_which_they_are_written(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("option", ["--home", "--library"])
-def test_it_has_a_home_and_a_library_of_its_own(machine: Machine, option: str) -> None:
+def test_it_has_a_home_and_a_library_of_its_own(machine: DemoMachine, option: str) -> None:
     done = machine.run("demo", "--no-browser", option, "x")
     assert done.returncode == 2
     assert machine.is_clean()

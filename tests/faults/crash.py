@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
-from bench.generate import Player, generate
+from bench.generate import GeneratedPlayer, generate
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
@@ -36,7 +36,7 @@ Sizes = dict[str, list[int]]
 
 
 @dataclass
-class Summary:
+class CrashSummary:
     """What was done and found."""
 
     kills: int = 0
@@ -73,13 +73,13 @@ class Test:
         self.folder = root / "archive"
         self.random = Random(seed)
         generate(self.home, sessions=6, total_bytes=600_000, seed=seed)
-        self.player = Player(self.home, seed=seed, tear=0.2)
+        self.player = GeneratedPlayer(self.home, seed=seed, tear=0.2)
         self.acknowledged: Sizes = {}
         self.proofs: dict[tuple[str, int], tuple[int, str]] = {}
         """File number and version → how much of it was kept at least, and the sum over that."""
         self.cut_off = 0
         """Bytes in the packs that nothing speaks of."""
-        self.summary = Summary()
+        self.summary = CrashSummary()
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["backscroll.archive", "bench.generate"])
 
@@ -224,10 +224,10 @@ class Test:
             self.summary.failures.append(f"kill {self.summary.kills}: {failure}")
 
 
-def run(kills: int, seed: int, *, seconds: float = float("inf")) -> list[Summary]:
+def run(kills: int, seed: int, *, seconds: float = float("inf")) -> list[CrashSummary]:
     """So many kills, or as many as fit into the time; stops at the first failure. Every fifty a new home is begun."""
     ends = time.monotonic() + seconds
-    done: list[Summary] = []
+    done: list[CrashSummary] = []
     while kills > 0 and time.monotonic() < ends and not (done and done[-1].failures):
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="backscroll-crash-") as root:

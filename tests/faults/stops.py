@@ -56,7 +56,7 @@ def watch_transactions(stops: Stops) -> None:
     def watched(connection: Any) -> Any:  # noqa: ANN401
         inner = real(connection)
 
-        class Watched:
+        class WatchedCalls:
             def __enter__(self) -> None:
                 stops.pass_by("before a transaction")
                 inner.__enter__()
@@ -67,7 +67,7 @@ def watch_transactions(stops: Stops) -> None:
                 stops.pass_by("after its commit")
                 return result
 
-        return Watched()
+        return WatchedCalls()
 
     for module in (database, rows, store):
         if getattr(module, "transaction", None) is real:

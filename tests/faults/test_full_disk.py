@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import DiskFull
-from tests.archive.support import Kept, contents
+from tests.archive.support import KeptHome, contents
 from tests.library.support import Shelf
 from tests.support.homes import session_file
 
@@ -29,7 +29,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_loses_nothing_that_was_kept(tiny_disk: Path, tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = KeptHome(tmp_path)
     kept.folder = tiny_disk / "archive"
     kept.write(a=os.urandom(300_000)).capture()
     filler = tiny_disk / "filler"
@@ -57,7 +57,7 @@ def test_a_full_disk_loses_nothing_that_was_kept(tiny_disk: Path, tmp_path: Path
 
 def test_trying_again_on_a_full_disk_does_not_fill_it_further(tiny_disk: Path, tmp_path: Path) -> None:
     """What a failed capture wrote and never spoke of is room that the next one needs."""
-    kept = Kept(tmp_path)
+    kept = KeptHome(tmp_path)
     kept.folder = tiny_disk / "archive"
     kept.write(a=b"one\n").capture()
     kept.write(b=os.urandom(5_000_000))

@@ -11,12 +11,12 @@ from backscroll.archive.merge import merge
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
-from tests.archive.support import Kept, contents
+from tests.archive.support import KeptHome, contents
 from tests.faults.disk import ERRORS, PowerCut, failing_disk
 from tests.support.samples import numbers
 
 SECRET = b"correct horse battery staple"
-Action = Callable[[Kept], None]
+Action = Callable[[KeptHome], None]
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +34,9 @@ def text(name: str, lines: int) -> bytes:
     return b"".join(b"%s line %d\n" % (name.encode(), number) for number in range(lines))
 
 
-def prepared(root: Path) -> Kept:
+def prepared(root: Path) -> KeptHome:
     """An archive with something in it, and a home that has gone on since."""
-    kept = Kept(root)
+    kept = KeptHome(root)
     kept.write(a=text("a", 30), b=SECRET + text("b", 20), c=text("c", 5), d=text("d", 9)).capture()
     kept.write(c=text("other", 3)).capture()
     kept.append("a", text("more", 20))
@@ -45,19 +45,19 @@ def prepared(root: Path) -> Kept:
     return kept
 
 
-def first_capture(root: Path) -> Kept:
-    return Kept(root).write(a=text("a", 30), b=text("b", 20), c=b"")
+def first_capture(root: Path) -> KeptHome:
+    return KeptHome(root).write(a=text("a", 30), b=text("b", 20), c=b"")
 
 
-def capture(kept: Kept) -> None:
+def capture(kept: KeptHome) -> None:
     kept.capture()
 
 
-def forget(kept: Kept) -> None:
+def forget(kept: KeptHome) -> None:
     kept.forget("b")
 
 
-def acknowledged(kept: Kept) -> dict[int, list[bytes]]:
+def acknowledged(kept: KeptHome) -> dict[int, list[bytes]]:
     archive = kept.archive
     return {file.number: contents(archive, file) for file in archive.files.values()}
 
@@ -71,13 +71,13 @@ def check_kept(before: dict[int, list[bytes]], after: dict[int, list[bytes]], bu
             assert new.startswith(old)
 
 
-def numbers_of(kept: Kept, name: str) -> set[int]:
+def numbers_of(kept: KeptHome, name: str) -> set[int]:
     return {file.number for file in kept.archive.files.values() if file.source == kept.session(name)}
 
 
-def backed_up(root: Path) -> Kept:
+def backed_up(root: Path) -> KeptHome:
     """An archive and a backup of it, after which it has gone on: growth, a rewriting, a forgetting."""
-    kept = Kept(root)
+    kept = KeptHome(root)
     kept.write(a=text("a", 30), b=SECRET + text("b", 20), c=text("c", 5), d=text("d", 9)).capture()
     back_up(kept)
     kept.append("a", text("more", 20))
@@ -88,12 +88,12 @@ def backed_up(root: Path) -> Kept:
     return kept
 
 
-def back_up(kept: Kept) -> None:
+def back_up(kept: KeptHome) -> None:
     with Writer(kept.folder.with_name("backup"), accepts_loss=True) as backup:
         merge(kept.archive, backup)
 
 
-def check_backup(kept: Kept, before: dict[int, list[bytes]], loss: set[int]) -> None:
+def check_backup(kept: KeptHome, before: dict[int, list[bytes]], loss: set[int]) -> None:
     """The backup is whole and holds what it held; once the fault is gone it holds what the archive does."""
     backup = Archive(kept.folder.with_name("backup"))
     assert verify(backup).damages == []
@@ -104,12 +104,12 @@ def check_backup(kept: Kept, before: dict[int, list[bytes]], loss: set[int]) -> 
     assert {file.path: contents(backup, file) for file in backup.files.values()} == {
         file.path: contents(own, file) for file in own.files.values()
     }
-    copy = Kept(kept.folder.parent)
+    copy = KeptHome(kept.folder.parent)
     copy.folder = backup.folder
     assert SECRET not in copy.everything()
 
 
-def in_backup(kept: Kept) -> tuple[dict[int, list[bytes]], set[int]]:
+def in_backup(kept: KeptHome) -> tuple[dict[int, list[bytes]], set[int]]:
     backup = Archive(kept.folder.with_name("backup"))
     forgotten = {file.number for file in backup.files.values() if file.source == kept.session("b")}
     return {file.number: contents(backup, file) for file in backup.files.values()}, forgotten
@@ -158,7 +158,7 @@ CASES = [(first_capture, capture), (prepared, capture), (prepared, forget)]
 NAMES = ["first capture", "capture", "forget"]
 
 
-def check_caught_up(kept: Kept, before: dict[int, list[bytes]], forgotten: set[int], action: Action) -> None:
+def check_caught_up(kept: KeptHome, before: dict[int, list[bytes]], forgotten: set[int], action: Action) -> None:
     """Once the fault is gone: look, finish what was begun, and everything is whole."""
     assert kept.verify().damages == []
     check_kept(before, acknowledged(kept), forgotten)
@@ -173,7 +173,7 @@ def check_caught_up(kept: Kept, before: dict[int, list[bytes]], forgotten: set[i
 @pytest.mark.parametrize(("prepare", "action"), CASES, ids=NAMES)
 @pytest.mark.parametrize("loses", [False, True], ids=["all written", "only the flushed written"])
 def test_a_power_cut_at_every_point(
-    tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, loses: bool
+    tmp_path: Path, prepare: Callable[[Path], KeptHome], action: Action, loses: bool
 ) -> None:
     for points in numbers(loses):
         kept = prepare(tmp_path / str(points))
@@ -230,7 +230,7 @@ def test_after_a_power_cut_in_a_forgetting_another_file_can_be_forgotten_entirel
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize(("prepare", "action"), CASES, ids=NAMES)
 def test_an_error_at_every_point(
-    tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, error: str, forever: bool
+    tmp_path: Path, prepare: Callable[[Path], KeptHome], action: Action, error: str, forever: bool
 ) -> None:
     silent = 0
     for points in numbers(2 * list(ERRORS).index(error) + forever):

@@ -9,7 +9,7 @@ from threading import BrokenBarrierError, Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from bench.generate import Player, generate
+from bench.generate import GeneratedPlayer, generate
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
@@ -82,7 +82,7 @@ def wait_at(barrier: "Barrier") -> None:
 def test_writers_readers_and_verifiers_at_once(tmp_path: Path, writers: int) -> None:
     home, folder = tmp_path / "home", tmp_path / "archive"
     generate(home, sessions=5, total_bytes=300_000, seed=3)
-    player = Player(home, seed=3, tear=0.2)
+    player = GeneratedPlayer(home, seed=3, tear=0.2)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["backscroll.archive", "bench.generate"])
     errors: Queue[str] = context.Queue()

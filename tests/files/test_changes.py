@@ -14,7 +14,7 @@ from tests.support.homes import write_home
 A, B, C = "projects/one/agent-a.jsonl", "projects/one/agent-b.jsonl", "projects/two/agent-a.jsonl"
 
 
-class Visitor:
+class HomeVisitor:
     """Visits a home as an index would: reads what changed, and keeps a bookmark of each file."""
 
     def __init__(self, root: Path) -> None:
@@ -49,10 +49,10 @@ class Visitor:
         return Path(path).relative_to(self.root).as_posix()
 
 
-def begin(root: Path, *names: str) -> Visitor:
+def begin(root: Path, *names: str) -> HomeVisitor:
     """Return a visitor who has seen these files, each of which begins with its own name."""
     write_home(root, {name: f"{name}\n" for name in names})
-    visitor = Visitor(root)
+    visitor = HomeVisitor(root)
     visitor.visit()
     return visitor
 
@@ -64,7 +64,7 @@ def append(path: Path, data: bytes) -> None:
 
 def test_on_the_first_visit_everything_is_new(tmp_path: Path) -> None:
     write_home(tmp_path, {A: "1\n", B: ""})
-    Visitor(tmp_path).check(to_read=f"{A} {B}")
+    HomeVisitor(tmp_path).check(to_read=f"{A} {B}")
 
 
 def test_what_did_not_change_is_not_even_opened(tmp_path: Path, opened: list[str]) -> None:
@@ -222,7 +222,7 @@ def test_a_home_that_is_gone_is_gone_whole(tmp_path: Path) -> None:
 
 def test_a_file_whose_reading_was_broken_off_is_read_on_at_the_next_visit(tmp_path: Path) -> None:
     write_home(tmp_path, {A: "1\n2\n3\n"})
-    visitor = Visitor(tmp_path)
+    visitor = HomeVisitor(tmp_path)
     with Reading(tmp_path / A) as reading:
         assert next(iter(reading)).data == b"1"
         visitor.bookmarks[str(tmp_path / A)] = reading.bookmark

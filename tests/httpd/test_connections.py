@@ -231,7 +231,7 @@ def test_other_machines_have_a_limit_of_their_own() -> None:
     assert (limits.limit_for("127.0.0.1"), limits.limit_for("10.0.0.7")) == (1000, 100)
 
 
-class Client:
+class RawClient:
     """As much of a connection as its place among the others takes."""
 
     def __init__(self, address: str) -> None:
@@ -247,7 +247,7 @@ class Client:
 def test_while_all_others_are_answered_only_another_machine_is_refused(address: str, is_closed: bool) -> None:
     """On this machine all programs have one address, and a page must be answered however many streams there are."""
     limits = Connections(3, most_per_address=3)
-    clients = [Client(address) for _ in range(4)]
+    clients = [RawClient(address) for _ in range(4)]
     for client in clients[:3]:
         limits.add(client)  # type: ignore[arg-type]
         limits.note(client, is_complete=True)  # type: ignore[arg-type]

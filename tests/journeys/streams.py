@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
 
 @dataclass
-class Client:
+class StreamClient:
     """One connection."""
 
     reader: asyncio.StreamReader
@@ -31,7 +31,7 @@ class Client:
     """The chats that it received events about."""
 
     @classmethod
-    async def connect(cls, served: StartedViewer, last: str = "", *, buffer: int | None = None) -> "Client":
+    async def connect(cls, served: StartedViewer, last: str = "", *, buffer: int | None = None) -> "StreamClient":
         """Connect; with `last`, reconnect. A small buffer fills up quickly if it is not read."""
         opened = socket.socket()
         opened.setblocking(False)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.demo.support import Machine
+from tests.demo.support import DemoMachine
 from tests.journeys.visitor import NARROW, WIDE, Visitor, be_ready, keep_picture, too_wide
 from tests.web.served import free_port
 
@@ -20,7 +20,7 @@ LONG_CHAT = "The flaky order test"
 LOOKS = [("light", WIDE), ("dark", NARROW)]
 
 
-def last_words(machine: Machine) -> str:
+def last_words(machine: DemoMachine) -> str:
     """Something of the last answer in the session that is played, without any Markdown in it."""
     (script,) = machine.temporary.glob("*/live.jsonl")
     rows = [json.loads(line) for line in script.read_bytes().splitlines()]
@@ -36,7 +36,7 @@ def last_words(machine: Machine) -> str:
 
 
 @contextmanager
-def demo(visitor: Visitor, machine: Machine, *options: object, **looks: Any) -> Iterator[Page]:  # noqa: ANN401
+def demo(visitor: Visitor, machine: DemoMachine, *options: object, **looks: Any) -> Iterator[Page]:  # noqa: ANN401
     """The first page of a demo that runs; at the end nothing is left of it."""
     with machine.running("demo", "--no-browser", "--port", free_port(), *options) as process:
         assert process.stdout
@@ -50,7 +50,7 @@ def demo(visitor: Visitor, machine: Machine, *options: object, **looks: Any) -> 
 
 @pytest.mark.parametrize(("theme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
 def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: str, size: dict[str, int]) -> None:
-    machine = Machine(tmp_path)
+    machine = DemoMachine(tmp_path)
     with demo(visitor, machine, "--speed", "20", color_scheme=theme, viewport=size) as page:
         expect(page.get_by_role("note")).to_contain_text("sample conversations")
         expect(page.get_by_role("region", name="Recent chats").get_by_role("listitem").first).to_be_visible()
@@ -65,7 +65,7 @@ def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: st
 
 
 def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: Visitor, tmp_path: Path) -> None:
-    with demo(visitor, Machine(tmp_path)) as page:
+    with demo(visitor, DemoMachine(tmp_path)) as page:
         page.get_by_role("region", name="Recent chats").get_by_text(LONG_CHAT).click()
         be_ready(page)
         expect(page.locator("#messages")).to_contain_text("We have a flaky test")

@@ -42,7 +42,7 @@ HOSTILE = (
 )
 
 
-class Watched:
+class WatchedExport:
     """A page that records everything that should not happen."""
 
     def __init__(self, page: Page) -> None:
@@ -71,13 +71,13 @@ class Watched:
 
 
 @pytest.fixture
-def watched(browser: Browser) -> Iterator[Callable[..., Watched]]:
+def watched(browser: Browser) -> Iterator[Callable[..., WatchedExport]]:
     pages: list[Page] = []
 
-    def look(path: Path, **settings: Any) -> Watched:  # noqa: ANN401
+    def look(path: Path, **settings: Any) -> WatchedExport:  # noqa: ANN401
         page = browser.new_page(**settings)
         pages.append(page)
-        found = Watched(page)
+        found = WatchedExport(page)
         page.goto(path.as_uri())
         return found
 
@@ -101,7 +101,7 @@ def session(drawing: str) -> dict[str, bytes]:
     return files(draw(drawing), draw(AGENT), META)
 
 
-def test_branches_are_chosen_without_a_server(watched: Callable[..., Watched], tmp_path: Path) -> None:
+def test_branches_are_chosen_without_a_server(watched: Callable[..., WatchedExport], tmp_path: Path) -> None:
     look = watched(export(tmp_path, session(BRANCHES)))
     page = look.page
     first = look.visible()
@@ -120,7 +120,9 @@ def test_branches_are_chosen_without_a_server(watched: Callable[..., Watched], t
     assert look.wrong == []
 
 
-def test_a_link_to_a_message_of_another_branch_chooses_it(watched: Callable[..., Watched], tmp_path: Path) -> None:
+def test_a_link_to_a_message_of_another_branch_chooses_it(
+    watched: Callable[..., WatchedExport], tmp_path: Path
+) -> None:
     path = export(tmp_path, session(BRANCHES))
     look = watched(path)
     hidden = ({"m-c", "m-e"} - set(look.visible())).pop()
@@ -131,7 +133,7 @@ def test_a_link_to_a_message_of_another_branch_chooses_it(watched: Callable[...,
     assert look.wrong == []
 
 
-def test_agents_unfold_and_levels_change(watched: Callable[..., Watched], tmp_path: Path) -> None:
+def test_agents_unfold_and_levels_change(watched: Callable[..., WatchedExport], tmp_path: Path) -> None:
     look = watched(export(tmp_path, session(DRAWN)))
     page = look.page
     other = "2" if page.locator("#t-t4").first.is_hidden() else "1"
@@ -159,7 +161,7 @@ def test_without_scripts_all_of_it_can_be_read(browser: Browser, tmp_path: Path)
     context.close()
 
 
-def test_nothing_hostile_does_anything(watched: Callable[..., Watched], tmp_path: Path) -> None:
+def test_nothing_hostile_does_anything(watched: Callable[..., WatchedExport], tmp_path: Path) -> None:
     rows = [draw(DRAWN), draw(AGENT)]
     structure = {
         "type",
@@ -213,7 +215,7 @@ def test_nothing_hostile_does_anything(watched: Callable[..., Watched], tmp_path
         assert look.wrong == []
 
 
-def test_a_folder_of_chats_is_searched_without_a_server(watched: Callable[..., Watched], tmp_path: Path) -> None:
+def test_a_folder_of_chats_is_searched_without_a_server(watched: Callable[..., WatchedExport], tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session(BRANCHES))
     with shelf.open() as library:
         library.update()
@@ -248,7 +250,9 @@ def test_a_folder_of_chats_is_searched_without_a_server(watched: Callable[..., W
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_scrolling_sideways(watched: Callable[..., Watched], tmp_path: Path, scheme: str) -> None:
+def test_a_phone_needs_no_scrolling_sideways(
+    watched: Callable[..., WatchedExport], tmp_path: Path, scheme: str
+) -> None:
     wide = json.dumps({"command": "x" * 500, "description": "y" * 300})
     drawing = DRAWN.replace('{"command": "ls -l", "description": "look"}', wide)
     look = watched(

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from backscroll.library.indexing.follow import Followed, follow
 from backscroll.web import live_updates
 from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
-from tests.journeys.writer import Writer
+from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
 from tests.web.served import free_port, serving
 
@@ -27,27 +27,27 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 @pytest.fixture
-def writer(shelf: Shelf) -> Writer:
+def writer(shelf: Shelf) -> JourneyWriter:
     """A session with a few turns in it."""
-    return Writer.begun(shelf, "living", 8)
+    return JourneyWriter.begun(shelf, "living", 8)
 
 
 @pytest.fixture
-def site(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[str]:
+def site(visitor: Visitor, shelf: Shelf, writer: JourneyWriter) -> Iterator[str]:
     del writer  # was there before
     with serving(shelf, follows=True, require_key="always") as served:
         yield Site.of(served)
         visitor.leave()
 
 
-def opened(visitor: Visitor, site: str, writer: Writer) -> Page:
+def opened(visitor: Visitor, site: str, writer: JourneyWriter) -> Page:
     """The chat, open and connected."""
     page = visitor.page(site, f"/chats/{writer.chat}")
     caught_up(page, writer)
     return page
 
 
-def caught_up(page: Page, writer: Writer, limit: int = 60_000) -> None:
+def caught_up(page: Page, writer: JourneyWriter, limit: int = 60_000) -> None:
     """Until the last message is in the page, when all the page has must be right."""
     page.wait_for_function("name => document.getElementById(`m-${name}`)", arg=writer.messages[-1], timeout=limit)
 
@@ -57,7 +57,7 @@ def where(page: Page, name: str) -> float:
     return top
 
 
-def test_what_is_new_appears_and_the_end_is_followed(visitor: Visitor, site: str, writer: Writer) -> None:
+def test_what_is_new_appears_and_the_end_is_followed(visitor: Visitor, site: str, writer: JourneyWriter) -> None:
     page = opened(visitor, site, writer)
     page.keyboard.press("End")
     wait_in_window(page, f"#m-{writer.messages[-1]}")
@@ -71,7 +71,7 @@ def test_what_is_new_appears_and_the_end_is_followed(visitor: Visitor, site: str
     expect(page.locator(".outline a").last).to_contain_text("more 4")
 
 
-def test_the_scroll_of_a_reader_is_never_stolen(visitor: Visitor, site: str, writer: Writer) -> None:
+def test_the_scroll_of_a_reader_is_never_stolen(visitor: Visitor, site: str, writer: JourneyWriter) -> None:
     page = opened(visitor, site, writer)
     page.locator(f"#m-{writer.messages[6]}").evaluate("one => one.scrollIntoView()")
     before = where(page, writer.messages[6])
@@ -88,7 +88,7 @@ def test_the_scroll_of_a_reader_is_never_stolen(visitor: Visitor, site: str, wri
     expect(page).to_have_title(re.compile(r"^[^(]"))
 
 
-def test_a_tool_runs_and_its_result_comes_in_place(visitor: Visitor, site: str, writer: Writer) -> None:
+def test_a_tool_runs_and_its_result_comes_in_place(visitor: Visitor, site: str, writer: JourneyWriter) -> None:
     writer.be_live()
     page = opened(visitor, site, writer)
     writer.ask("build it")
@@ -111,7 +111,7 @@ def test_a_tool_runs_and_its_result_comes_in_place(visitor: Visitor, site: str, 
     expect(page.locator("#chat-state")).to_contain_text("Waiting for you")
 
 
-def test_an_agent_grows_inline(visitor: Visitor, site: str, writer: Writer) -> None:
+def test_an_agent_grows_inline(visitor: Visitor, site: str, writer: JourneyWriter) -> None:
     page = opened(visitor, site, writer)
     writer.ask("look around")
     call = writer.call("", "Task", description="look", prompt="look around", subagent_type="Explore")
@@ -134,7 +134,7 @@ def test_an_agent_grows_inline(visitor: Visitor, site: str, writer: Writer) -> N
 
 
 def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
-    visitor: Visitor, shelf: Shelf, writer: Writer
+    visitor: Visitor, shelf: Shelf, writer: JourneyWriter
 ) -> None:
     """Two thousand rows, in all sizes of appends; offline, another server, and a tab that is not looked at."""
     visitor.forgive(*GONE)
@@ -189,7 +189,12 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)])
 def test_a_page_says_why_nothing_new_appears_and_catches_up(
-    visitor: Visitor, shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch, scheme: str, size: ViewportSize
+    visitor: Visitor,
+    shelf: Shelf,
+    writer: JourneyWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    size: ViewportSize,
 ) -> None:
     is_broken = threading.Event()
     is_broken.set()
@@ -240,9 +245,11 @@ def load_all(page: Page) -> None:
     )
 
 
-def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf, site: str, writer: Writer) -> None:
+def test_several_live_chats_are_on_the_first_page(
+    visitor: Visitor, shelf: Shelf, site: str, writer: JourneyWriter
+) -> None:
     writer.be_live()
-    other = Writer(shelf, "second", "/home/ada/blog")
+    other = JourneyWriter(shelf, "second", "/home/ada/blog")
     other.turn("write a post")
     other.be_live(os.getppid())
     other.flush()
@@ -262,7 +269,7 @@ def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf
 def test_a_new_session_comes_to_the_list_by_itself(visitor: Visitor, shelf: Shelf, site: str) -> None:
     page = visitor.page(site)
     expect(page.locator(".items > li, ul.live > li").first).to_be_visible()
-    fresh = Writer(shelf, "fresh")
+    fresh = JourneyWriter(shelf, "fresh")
     fresh.turn("a brand new thing")
     fresh.be_live()
     fresh.flush()

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from backscroll.web.events import ChangeFeed
 from backscroll.web.server import StartedViewer
-from tests.journeys.streams import Client
+from tests.journeys.streams import StreamClient
 from tests.journeys.visitor import Site, Visitor, ids_of
-from tests.journeys.writer import Writer
+from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
 from tests.web.served import ask, serving
 
@@ -27,12 +27,12 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 @pytest.fixture
-def writer(shelf: Shelf) -> Writer:
-    return Writer.begun(shelf, "living", 4)
+def writer(shelf: Shelf) -> JourneyWriter:
+    return JourneyWriter.begun(shelf, "living", 4)
 
 
 @pytest.fixture
-def served(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[StartedViewer]:
+def served(visitor: Visitor, shelf: Shelf, writer: JourneyWriter) -> Iterator[StartedViewer]:
     del writer  # was there before
     with serving(shelf, follows=True, require_key="always") as served:
         yield served
@@ -44,7 +44,7 @@ def news_of(served: StartedViewer) -> ChangeFeed:
     return feed
 
 
-def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, writer: Writer) -> None:
+def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, writer: JourneyWriter) -> None:
     context = visitor.context(Site.of(served))
     pages = []
     for _ in range(TABS):
@@ -73,12 +73,14 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
         pool.submit(lambda: asyncio.run(limited())).result()
 
 
-def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(served: StartedViewer, writer: Writer) -> None:
+def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(
+    served: StartedViewer, writer: JourneyWriter
+) -> None:
     state, feed = served.server.server_state, news_of(served)
 
     async def work() -> None:
-        slow = [await Client.connect(served, buffer=2048) for _ in range(CLIENTS // 2)]
-        quick = [await Client.connect(served) for _ in range(CLIENTS - len(slow))]
+        slow = [await StreamClient.connect(served, buffer=2048) for _ in range(CLIENTS // 2)]
+        quick = [await StreamClient.connect(served) for _ in range(CLIENTS - len(slow))]
         for client in quick:
             assert (await client.event()).name == "hello"
         assert len(state.connections) >= CLIENTS
@@ -104,11 +106,11 @@ def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(served: Start
     assert ask(served, "/api/v1/status", headers=[key]).status == 200
 
 
-def test_who_comes_back_is_told_of_everything_since(served: StartedViewer, writer: Writer) -> None:
+def test_who_comes_back_is_told_of_everything_since(served: StartedViewer, writer: JourneyWriter) -> None:
     feed = news_of(served)
 
     async def work() -> None:
-        clients = [await Client.connect(served) for _ in range(20)]
+        clients = [await StreamClient.connect(served) for _ in range(20)]
         for client in clients:
             await client.event()
         expected: set[str] = set()
@@ -118,7 +120,7 @@ def test_who_comes_back_is_told_of_everything_since(served: StartedViewer, write
             expected |= told
             gone = clients[number % len(clients)]  # one after the other goes, and comes back
             await gone.leave()
-            back = await Client.connect(served, gone.last)
+            back = await StreamClient.connect(served, gone.last)
             back.last, back.chats = gone.last, gone.chats
             clients[number % len(clients)] = back
         writer.turn("the last one")
@@ -127,7 +129,7 @@ def test_who_comes_back_is_told_of_everything_since(served: StartedViewer, write
             await client.until(writer.chat)
             assert expected <= client.chats
             await client.leave()
-        stranger = await Client.connect(served, "another-7")
+        stranger = await StreamClient.connect(served, "another-7")
         assert (await stranger.event()).data == {"again": True}  # of another server: it must look anew
         await stranger.leave()
 

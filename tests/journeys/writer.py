@@ -14,7 +14,7 @@ from tests.support.homes import live_session, session_path
 MODEL: Final = "claude-sonnet-4-5-20250929"
 
 
-class Writer:
+class JourneyWriter:
     """Appends to one session of a shelf; knows what a reader must see of it."""
 
     def __init__(self, shelf: Shelf, name: str, cwd: str = "/home/ada/shop") -> None:
@@ -28,7 +28,7 @@ class Writer:
         self._waiting: list[dict[str, Any]] = []
 
     @classmethod
-    def begun(cls, shelf: Shelf, name: str, turns: int) -> "Writer":
+    def begun(cls, shelf: Shelf, name: str, turns: int) -> "JourneyWriter":
         """A session with a few turns in it, indexed."""
         writer = cls(shelf, name)
         for number in range(turns):

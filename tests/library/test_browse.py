@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.generate import Mix, Summary, generate
+from bench.generate import GeneratedSummary, Mix, generate
 
 from backscroll.conversation.chat import Chat
 from backscroll.files.homes import Home
@@ -15,7 +15,9 @@ BUSY = replace(Mix(), resumes=0.8, forks=0.5, rewinds=0.5, compactions=0.5, agen
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, list[Chat]]:
+def made(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[GeneratedSummary, list[Chat]]:
     root: Path = tmp_path_factory.mktemp("made") / "home"
     summary = generate(root, sessions=60, total_bytes=25_000_000, seed=request.param, mix=BUSY)
     settings = Settings(homes=(root,), library=root.parent / "library", file=root.parent / "settings.toml")
@@ -24,21 +26,21 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         return summary, [library.open(chat, with_records=False).chat for chat in library.chats()]
 
 
-def test_a_copy_of_a_session_is_not_a_separate_chat(made: tuple[Summary, list[Chat]]) -> None:
+def test_a_copy_of_a_session_is_not_a_separate_chat(made: tuple[GeneratedSummary, list[Chat]]) -> None:
     summary, chats = made
     assert summary.resumes + summary.forks > 5
     assert len(chats) == summary.sessions - summary.resumes - summary.forks
     assert sum(len(chat.sessions) for chat in chats) == summary.sessions
 
 
-def test_every_rewind_is_a_branch_and_nothing_else_is(made: tuple[Summary, list[Chat]]) -> None:
+def test_every_rewind_is_a_branch_and_nothing_else_is(made: tuple[GeneratedSummary, list[Chat]]) -> None:
     summary, chats = made
     assert summary.rewinds > 4
     branches = sum(len(chat.branches) - len(chat.leaves) for chat in chats)
     assert branches == summary.rewinds
 
 
-def test_compactions_and_agents_are_all_there(made: tuple[Summary, list[Chat]]) -> None:
+def test_compactions_and_agents_are_all_there(made: tuple[GeneratedSummary, list[Chat]]) -> None:
     summary, chats = made
     assert summary.compactions > 2
     assert sum(chat.compactions for chat in chats) == summary.compactions
@@ -48,7 +50,7 @@ def test_compactions_and_agents_are_all_there(made: tuple[Summary, list[Chat]]) 
     assert sum(agent.is_stub for agent in agents) == summary.warmups
 
 
-def test_every_agent_that_was_asked_something_belongs_to_a_call(made: tuple[Summary, list[Chat]]) -> None:
+def test_every_agent_that_was_asked_something_belongs_to_a_call(made: tuple[GeneratedSummary, list[Chat]]) -> None:
     _, chats = made
     agents = [agent for chat in chats for agent in chat.agents if not agent.is_stub]
     alone = [agent for agent in agents if agent.call is None and "workflow" not in agent.rows[0].transcript]

@@ -81,7 +81,7 @@ def test_a_chat_is_opened_once_however_many_want_it_at_once(shelf: Shelf) -> Non
     assert not browser._opening
 
 
-class Watched:
+class WatchedReader:
     """A lock that says when a thread wants it."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Watched:
 class Disturbed(dict[str, Row]):
     """Results that another thread changes as soon as they are iterated over."""
 
-    def __init__(self, lock: Watched, row: Row) -> None:
+    def __init__(self, lock: WatchedReader, row: Row) -> None:
         super().__init__({"call 1": row, "call 2": row})
         self._lock, self._row = lock, row
         self.writer: threading.Thread | None = None
@@ -124,7 +124,7 @@ class Disturbed(dict[str, Row]):
 def test_results_that_come_meanwhile_do_not_disturb_who_looks_for_a_message(shelf: Shelf) -> None:
     with shelf.open() as library:
         row = OpenChats().open(library, session_uuid("S1")).branch_messages().entries[0].rows[0]
-    lock = Watched()
+    lock = WatchedReader()
     results = Disturbed(lock, row)
     branch_messages = BranchMessages([], results, lock)
     assert branch_messages.message_with("nothing") is None

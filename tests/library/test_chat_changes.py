@@ -92,7 +92,7 @@ def test_pieces_are_the_whole_in_real_chats(corpus_library: Library) -> None:
     assert check_all(corpus_library) > 1000
 
 
-class Reader:
+class PageReader:
     """Shows a branch and applies changes to it, as a page does."""
 
     def __init__(self, library: Library, reader: ChatReader) -> None:
@@ -135,13 +135,13 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterator[Reader]:
+def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterator[PageReader]:
     lines = jsonl(draw(drawing)).splitlines(keepends=True)
     name = session_path("live")
     shelf = shelf_of(tmp_path, {name: b"".join(lines[:first])})
     with shelf.open() as library:
         open_chats = OpenChats()
-        reader = Reader(library, open_chats.open(library, library.chats()[0].overview.id))
+        reader = PageReader(library, open_chats.open(library, library.chats()[0].overview.id))
         at = first
         for step in steps:
             if at >= len(lines):
@@ -195,7 +195,7 @@ def test_a_file_that_was_cut_makes_the_page_start_over(tmp_path: Path) -> None:
     shelf = shelf_of(tmp_path, {name: b"".join(lines)})
     with shelf.open() as library:
         open_chats = OpenChats()
-        reader = Reader(library, open_chats.open(library, library.chats()[0].overview.id))
+        reader = PageReader(library, open_chats.open(library, library.chats()[0].overview.id))
         (shelf.home / name).write_bytes(b"".join(lines[:5]))
         shelf.update()
         open_chats.take(library, [shelf.source(name)])

@@ -43,7 +43,7 @@ def lines_of(session: str) -> list[bytes]:
 SESSIONS: Final = {session: lines_of(session) for session in ("S1", "S2")}
 
 
-class Disk:
+class ChangingDisk:
     """Two sessions that may change at any moment."""
 
     def __init__(self, shelf: Shelf, seed: int) -> None:
@@ -103,7 +103,7 @@ class Changes:
         return batch
 
 
-def follow_while_it_changes(library: Library, shelf: Shelf, disk: Disk) -> None:
+def follow_while_it_changes(library: Library, shelf: Shelf, disk: ChangingDisk) -> None:
     home = shelf.live_home
     changes, present = Changes(shelf), PresentFiles([home])
     store, prices = library.store.start_writing(), load_prices(library.settings)
@@ -134,7 +134,7 @@ def follow_while_it_changes(library: Library, shelf: Shelf, disk: Disk) -> None:
 @pytest.mark.parametrize("seed", range(400 if TRY_ALL else 16))
 def test_following_ends_with_the_state_on_disk(tmp_path: Path, seed: int) -> None:
     shelf = Shelf(tmp_path)
-    disk = Disk(shelf, seed)
+    disk = ChangingDisk(shelf, seed)
     shelf.update()
     with shelf.open() as library:
         follow_while_it_changes(library, shelf, disk)

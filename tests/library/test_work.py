@@ -25,7 +25,7 @@ Counts = dict[str, int]
 SIZE = 40
 
 
-class NoLinks:
+class UnlinkedProject:
     """Nothing leads anywhere."""
 
     def message(self, message: str) -> str:
@@ -84,7 +84,7 @@ def read(library: Library, counted: Callable[[str, Callable[[], object]], None])
     page = branch_messages.keys[-CHUNK:]
     counted("read", lambda: reader.messages(library, branch_messages, page))
     messages = reader.messages(library, branch_messages, page)
-    counted("page", lambda: messages_html(messages, View(links=NoLinks())))
+    counted("page", lambda: messages_html(messages, View(links=UnlinkedProject())))
     counted("outline", lambda: outline_of(library, reader, branch_messages))
     counted("crossings", lambda: crossings_of(reader, branch_messages, branch_messages.keys))
     counted("last branch", lambda: reader.branch_messages(max(1, len(reader.chat.branches))))

@@ -31,7 +31,7 @@ WORDS: Final = (
 ).split()
 
 
-class Case(NamedTuple):
+class PlantedCase(NamedTuple):
     """One text with its secrets."""
 
     number: int
@@ -54,7 +54,7 @@ def windows(secret: str) -> list[str]:
     return [line[at : at + WINDOW] for line in lines for at in range(max(1, len(line) - WINDOW + 1)) if len(line) > at]
 
 
-def planted_set(seed: int = 1) -> list[Case]:
+def planted_set(seed: int = 1) -> list[PlantedCase]:
     """Every case, with values that depend on the seed only."""
     blocks = re.split(r"^=== ", FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     cases = []
@@ -70,7 +70,7 @@ def planted_set(seed: int = 1) -> list[Case]:
             return secrets[-1]
 
         text = re.sub(r"‹([a-z0-9]+)(?: ([0-9]+))?›", fill, body.rstrip("\n"))
-        cases.append(Case(number, title, _presented(text, options), tuple(secrets)))
+        cases.append(PlantedCase(number, title, _presented(text, options), tuple(secrets)))
     return cases
 
 

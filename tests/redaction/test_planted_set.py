@@ -3,12 +3,12 @@
 import pytest
 
 from backscroll.redaction.redactor import redact, redacted_value
-from tests.redaction.planted_set import Case, planted_set
+from tests.redaction.planted_set import PlantedCase, planted_set
 
 SEEDS = range(1, 6)
 
 
-def leaking(cases: list[Case]) -> list[str]:
+def leaking(cases: list[PlantedCase]) -> list[str]:
     return [f"{case.number} {case.title}" for case in cases if case.leaks(redact(case.text)[0])]
 
 

@@ -43,11 +43,11 @@ WHEN: Final = re.compile(
     re.VERBOSE,
 )
 
-Run = Callable[[Sequence[str]], "Answer"]
+Run = Callable[[Sequence[str]], "ExampleAnswer"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExampleAnswer:
     """What a command printed, and how it ended."""
 
     code: int
@@ -133,17 +133,17 @@ def on_sample() -> Iterator[Run]:
     with open_sandbox(datetime.now(UTC)) as room:
         own = os.environ | room.environment | OUTSIDE
 
-        def run(arguments: Sequence[str]) -> Answer:
+        def run(arguments: Sequence[str]) -> ExampleAnswer:
             words = [word for word in arguments if word != "--demo"]
             with TemporaryDirectory() as folder:
                 done = run_command(*words, cwd=Path(folder), environment=own | {"HOME": folder}, columns=COLUMNS)
-            return Answer(done.returncode, done.stdout)
+            return ExampleAnswer(done.returncode, done.stdout)
 
         run(["update", "--quiet"])  # else the first example shows how far it is
         yield run
 
 
-def answer_to(example: Example, run: Run) -> Answer:
+def answer_to(example: Example, run: Run) -> ExampleAnswer:
     """What the one call in an example prints."""
     (arguments,) = calls(example.command)
     return run(arguments)

@@ -32,7 +32,7 @@ def parser_shelf(folder: Path) -> Shelf:
     return shelf
 
 
-class Answered(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What came back."""
 
     status: int
@@ -93,7 +93,7 @@ def ask(
     host: str | None = None,
     headers: Headers = (),
     body: bytes = b"",
-) -> Answered:
+) -> HttpAnswer:
     """One request with exactly these headers, and a Host that fits unless it is another."""
     connection = http.client.HTTPConnection(*address_of(served), timeout=30)
     try:
@@ -107,19 +107,19 @@ def ask(
         answer = connection.getresponse()
         told = {name.lower(): value for name, value in answer.getheaders()}
         is_stream = told.get("content-type", "").startswith("text/event-stream")
-        return Answered(answer.status, told, answer.readline() if is_stream else answer.read())
+        return HttpAnswer(answer.status, told, answer.readline() if is_stream else answer.read())
     finally:
         connection.close()
 
 
-def send(served: StartedViewer, text: bytes) -> Answered:
+def send(served: StartedViewer, text: bytes) -> HttpAnswer:
     """A request as it is written."""
     with socket.create_connection(address_of(served), timeout=30) as connection:
         connection.sendall(text)
         answer = http.client.HTTPResponse(connection)
         answer.begin()
         told = {name.lower(): value for name, value in answer.getheaders()}
-        return Answered(answer.status, told, answer.read())
+        return HttpAnswer(answer.status, told, answer.read())
 
 
 def address_of(served: StartedViewer) -> tuple[str, int]:

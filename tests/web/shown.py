@@ -73,7 +73,7 @@ class Page(HTMLParser):
         ]  # fmt: skip
 
 
-class Answered(NamedTuple):
+class PageAnswer(NamedTuple):
     """What came back."""
 
     status: int
@@ -105,7 +105,7 @@ class Viewer:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
         client: str = "127.0.0.1",
-    ) -> Answered:
+    ) -> PageAnswer:
         """Ask the application itself: without sockets, and with nothing left out."""
         sent_headers = {"origin": "http://127.0.0.1", **(headers or {})}
         parts = urlsplit(path)
@@ -135,4 +135,4 @@ class Viewer:
         asyncio.run(self._app(scope, receive, send))
         headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
         text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
-        return Answered(sent[0]["status"], headers, text)
+        return PageAnswer(sent[0]["status"], headers, text)

@@ -13,7 +13,7 @@ import pytest
 from backscroll.library.indexing.follow import Followed, follow
 from backscroll.web import live_updates
 from backscroll.web.server import StartedViewer
-from tests.journeys.writer import Writer
+from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
 from tests.web.served import ask, serving
 
@@ -29,8 +29,8 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 @pytest.fixture
-def writer(shelf: Shelf) -> Writer:
-    writer = Writer(shelf, "living")
+def writer(shelf: Shelf) -> JourneyWriter:
+    writer = JourneyWriter(shelf, "living")
     writer.turn("the first question")
     writer.flush()
     shelf.update()
@@ -77,7 +77,7 @@ def listening(served: StartedViewer) -> Iterator[Stream]:
         connection.close()
 
 
-def changed(served: StartedViewer, stream: Stream, writer: Writer, text: str) -> None:
+def changed(served: StartedViewer, stream: Stream, writer: JourneyWriter, text: str) -> None:
     """Append something, and ask for it each time that the chat is said to have changed."""
 
     def write() -> None:
@@ -89,13 +89,17 @@ def changed(served: StartedViewer, stream: Stream, writer: Writer, text: str) ->
         pass
 
 
-def last_messages(served: StartedViewer, writer: Writer) -> str:
+def last_messages(served: StartedViewer, writer: JourneyWriter) -> str:
     return ask(served, f"/api/v1/chats/{writer.chat}/messages?limit=200").body.decode()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("out of luck"), OSError(28, "No space left on device")])
 def test_an_error_while_following_is_reported_and_following_continues(
-    shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+    shelf: Shelf,
+    writer: JourneyWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     left = [error]
 
@@ -126,7 +130,7 @@ def test_an_error_while_following_is_reported_and_following_continues(
 
 
 def test_a_new_page_is_told_why_nothing_is_followed(
-    shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, writer: JourneyWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del writer
 
@@ -141,7 +145,9 @@ def test_a_new_page_is_told_why_nothing_is_followed(
                 assert "never again" in stream.until("trouble")["reason"]
 
 
-def test_an_index_damaged_while_following_is_rebuilt_and_following_continues(shelf: Shelf, writer: Writer) -> None:
+def test_an_index_damaged_while_following_is_rebuilt_and_following_continues(
+    shelf: Shelf, writer: JourneyWriter
+) -> None:
     with serving(shelf, follows=True) as served, listening(served) as stream:
         stream.until("hello")
         changed(served, stream, writer, "all is well")
@@ -156,8 +162,8 @@ def test_an_index_damaged_while_following_is_rebuilt_and_following_continues(she
         changed(served, stream, writer, "afterwards")
 
 
-def test_a_line_of_very_many_blocks_holds_up_no_other_chat(shelf: Shelf, writer: Writer) -> None:
-    other = Writer(shelf, "crowded")
+def test_a_line_of_very_many_blocks_holds_up_no_other_chat(shelf: Shelf, writer: JourneyWriter) -> None:
+    other = JourneyWriter(shelf, "crowded")
     other.turn("a small beginning")
     other.flush()
     shelf.update()

@@ -20,7 +20,7 @@ from backscroll.web.state import MAX_CHANGES, MAX_WAITING
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
-from tests.web.served import Answered, ask, serving
+from tests.web.served import HttpAnswer, ask, serving
 
 CHAT = session_uuid("S1")
 SHOP = """
@@ -53,7 +53,7 @@ def locked(path: Path) -> Iterator[None]:
 @pytest.mark.slow
 def test_a_lock_that_is_never_released_costs_only_the_changes_that_need_it(shelf: Shelf) -> None:
     with serving(shelf) as served, locked(shelf.folder / "marks.lock"):
-        answers: list[Answered] = []
+        answers: list[HttpAnswer] = []
 
         def pin() -> None:
             headers = [("Origin", served.url), ("Content-Type", "application/x-www-form-urlencoded")]

@@ -26,7 +26,7 @@ from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
-from tests.web.served import Answered, ask, free_port, serving
+from tests.web.served import HttpAnswer, ask, free_port, serving
 
 CHAT = session_uuid("S1")
 CHOSEN = "correct-horse-battery"
@@ -53,7 +53,7 @@ def path_of(served: StartedViewer, link: str) -> str:
     return link.removeprefix(served.url)
 
 
-def cookie_of(answer: Answered) -> tuple[str, str]:
+def cookie_of(answer: HttpAnswer) -> tuple[str, str]:
     return "Cookie", answer.headers["set-cookie"].partition(";")[0]
 
 

@@ -105,7 +105,7 @@ class Element:
         return found
 
 
-class Reader(HTMLParser):
+class HtmlReader(HTMLParser):
     """Reads a page strictly: what is opened is closed, in order."""
 
     def __init__(self, markup: str) -> None:
@@ -132,7 +132,7 @@ class Reader(HTMLParser):
 
 def page(markup: str) -> Element:
     """Parse markup."""
-    return Reader(markup).open[0]
+    return HtmlReader(markup).open[0]
 
 
 def messages(rows: list[dict[str, Any]], *, is_live: bool = False) -> list[Message]:
