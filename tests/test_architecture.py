@@ -48,6 +48,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "scope": {"growing", "machine", "marks"},
         "library": {"archives", "homes", "indexing", "machine", "marks", "opened_chat", "scope", "searching"},
         "local": {"library"},
+        "postgres": {"library"},
         "marked_chats": {"library", "marks"},
         "memory": {"indexing", "library", "searching"},
         "pool": {"library"},

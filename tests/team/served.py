@@ -12,10 +12,10 @@ import httpx
 
 from backscroll.sync.remotes import open_remote
 from backscroll.team.context import TeamContext
-from backscroll.team.database import Database, migrate
+from backscroll.team.database import Database
 from backscroll.team.oidc import OidcSettings
 from backscroll.team.people import Person, accept, invite
-from backscroll.team.serve import ServerPlace, StartedServer, run_worker, serve_web
+from backscroll.team.serve import ServerPlace, StartedServer, prepare, run_worker, serve_web
 
 PASSWORD = "correct horse battery"
 
@@ -58,7 +58,7 @@ def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None) -
     """A web process and a worker, in threads."""
     place = ServerPlace(folder, database_url, str(folder / "objects"))
     database = Database(database_url)
-    migrate(database)
+    prepare(database)
     started: queue.Queue[StartedServer] = queue.Queue()
     stop = threading.Event()
     web = threading.Thread(

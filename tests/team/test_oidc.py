@@ -36,7 +36,11 @@ def running(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
             provider.redirect = f"{served.url}/oidc/callback"
             assert served.first_link
             served.browser().submit("/welcome", link=served.first_link.partition("link=")[2], password=PASSWORD)
-            yield House(provider, served)
+            made, provider.subject = House(provider, served), "grace"
+            link, browser = made.invited("grace"), served.browser()
+            assert "through your organisation" in browser.get(f"/welcome?link={link}").text
+            assert browser.get(f"/oidc/start?link={link}&next=/account").url.path == "/account"
+            yield made
 
 
 @pytest.fixture
@@ -47,12 +51,7 @@ def house(running: House) -> House:
 
 def test_an_invited_person_is_known_by_issuer_and_subject_from_then_on(house: House) -> None:
     house.provider.subject = "grace"
-    link = house.invited("grace")
-    browser = house.served.browser()
-    assert "through your organisation" in browser.get(f"/welcome?link={link}").text
-    assert browser.get(f"/oidc/start?link={link}&next=/account").url.path == "/account"
-    again = house.served.browser()
-    assert "Grace" in again.get("/oidc/start?next=/account").text
+    assert "Grace" in house.served.browser().get("/oidc/start?next=/account").text
 
 
 def test_an_address_or_a_name_of_the_provider_makes_nobody_somebody(house: House) -> None:

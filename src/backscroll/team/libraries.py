@@ -6,52 +6,67 @@ their libraries, limited to the shared chats, with the marks of the reader.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from backscroll.files.source_key import owner_of
+from backscroll.errors import NothingFound
 from backscroll.library import Home
 from backscroll.library.library import Library
-from backscroll.library.local import index_folder, local_library
 from backscroll.library.pool import LibraryOpener
+from backscroll.library.postgres import postgres_library
 from backscroll.settings import Settings
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Database
 
 PEOPLE: Final = "people"
 
 
-def settings_of(data: Path, handle: str) -> Settings:
-    """Where the library of a person lies."""
-    folder = data / PEOPLE / handle
-    return Settings(homes=(), library=folder, file=folder / "settings.toml", terminal=(), require_key="never")
+class Libraries:
+    """Opens libraries of people. Archives and marks lie in the data folder, indexes in the database."""
 
+    def __init__(self, data: Path, database: "Database") -> None:
+        self._data, self._database = data, database
+        self._numbers: dict[str, int] = {}
 
-def settings_of_device(data: Path, device: str) -> Settings:
-    """Where the library lies that a device sends to."""
-    return settings_of(data, owner_of(device))
+    def settings(self, handle: str) -> Settings:
+        """Where the archive and the marks of a person lie."""
+        folder = self._data / PEOPLE / handle
+        return Settings(homes=(), library=folder, file=folder / "settings.toml", terminal=(), require_key="never")
 
+    def own(self, handle: str) -> Library:
+        """The library of a person, to be brought up to date."""
+        return postgres_library(self.settings(handle), self._database.address, self._number(handle))
 
-def own_library(data: Path, handle: str) -> Library:
-    """The library of a person, to be brought up to date."""
-    return local_library(settings_of(data, handle), [])
+    def opener(self, handle: str) -> LibraryOpener:
+        """Opens the library of a person, to be read."""
+        number = self._number(handle)
 
+        def opened(settings: Settings, _: Sequence[Home]) -> Library:
+            return postgres_library(settings, self._database.address, number, keeps=False)
 
-def open_own(settings: Settings, homes: Sequence[Home]) -> Library:
-    """The library of a person, to be read."""
-    return local_library(settings, homes, keeps=False)
+        return opened
 
+    def settings_of_reader(self, reader: str, owner: str) -> Settings:
+        """The settings under which a reader sees what an owner shared: marks of the reader, texts of the owner."""
+        return replace(self.settings(reader), archive=self._data / PEOPLE / owner / "archive")
 
-def opener_of_shared(data: Path, owner: str, chats: Sequence[str]) -> LibraryOpener:
-    """Opens what an owner shared, for a reader whose settings are given."""
-    theirs = settings_of(data, owner)
+    def opener_of_shared(self, owner: str, chats: Sequence[str]) -> LibraryOpener:
+        """Opens what an owner shared, for a reader whose settings are given."""
+        number = self._number(owner)
 
-    def opened(settings: Settings, homes: Sequence[Home]) -> Library:
-        return local_library(settings, homes, index_folder(theirs), keeps=False, only_chats=chats)
+        def opened(settings: Settings, _: Sequence[Home]) -> Library:
+            return postgres_library(settings, self._database.address, number, keeps=False, only_chats=chats)
 
-    return opened
+        return opened
 
-
-def settings_of_reader(data: Path, reader: str, owner: str) -> Settings:
-    """The settings under which a reader sees what an owner shared: marks of the reader, texts of the owner."""
-    from dataclasses import replace
-
-    return replace(settings_of(data, reader), archive=data / PEOPLE / owner / "archive")
+    def _number(self, handle: str) -> int:
+        """The number of a person; a handle never gets another."""
+        if handle not in self._numbers:
+            with self._database.transaction() as connection:
+                row = connection.execute("select id from person where handle = %s", (handle,)).fetchone()
+            if row is None:
+                raise NothingFound(f"there is no person {handle}", "see People and teams")
+            self._numbers[handle] = int(row[0])
+        return self._numbers[handle]

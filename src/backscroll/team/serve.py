@@ -24,6 +24,7 @@ from backscroll.sync.remotes import open_remote
 from backscroll.team.app import make_team_app
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database, check_role, migrate
+from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
 from backscroll.team.viewers import Viewers
@@ -43,7 +44,7 @@ class ServerPlace:
     """Where a server keeps everything."""
 
     data: Path
-    """Archives and indexes, made of the objects; and, unless named, the objects and the database too."""
+    """Archives, made of the objects, and people's marks; and, unless named, the objects and the database too."""
     database: str | None = None
     objects: str | None = None
 
@@ -113,7 +114,7 @@ def serve_web(
             hint = "put a proxy with a certificate before it, and give its address: --url https://team.example.org"
             raise UsageError("passwords and sessions would cross the network in the clear", hint)
         connections = Connections(body_seconds=BODY_SECONDS)
-        viewers = Viewers(place.data, connections)
+        viewers = Viewers(Libraries(place.data, database), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         context = TeamContext(database, open_remote(place.objects_address), found_at, provider)
@@ -170,7 +171,7 @@ class TeamProcess(uvicorn.Server):
 
 def run_worker(place: ServerPlace, database: Database, stop: threading.Event) -> None:
     """Do jobs until `stop` is set."""
-    Worker(database, open_remote(place.objects_address), place.data).run(stop)
+    Worker(database, open_remote(place.objects_address), Libraries(place.data, database)).run(stop)
 
 
 def stop_with_parent(stop: threading.Event) -> None:
@@ -214,5 +215,7 @@ def worker_process(place: ServerPlace, database: Database) -> Iterator[None]:
 
 
 def prepare(database: Database) -> list[str]:
-    """Bring the server's tables up to date; what was done."""
-    return migrate(database)
+    """Bring the tables up to date, the server's own and those of the index; what was done."""
+    from backscroll.store.postgres.migrate import migrate as migrate_index
+
+    return [*migrate(database), *migrate_index(database.address)]

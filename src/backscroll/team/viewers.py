@@ -8,7 +8,6 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from starlette.types import Scope
@@ -16,14 +15,14 @@ from starlette.types import Scope
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.httpd.connections import Connections
 from backscroll.team.context import OWNER, TeamContext
-from backscroll.team.libraries import open_own, opener_of_shared, settings_of, settings_of_reader
+from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person
 from backscroll.team.shares import Share, note_access, shared_with
 from backscroll.web.events import FEED, ChangeFeed
 from backscroll.web.state import VIEWER, ViewerState
 
-MOST_OPEN: Final = 64
-"""Viewers that stay open, of all people."""
+MOST_OPEN: Final = 32
+"""Viewers that stay open, of all people; each holds up to two connections to the database."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
 NEWEST: Final = 20
 
@@ -38,8 +37,8 @@ class PersonViewer(NamedTuple):
 class Viewers:
     """The open viewers."""
 
-    def __init__(self, data: Path, connections: Connections | None = None) -> None:
-        self._data = data
+    def __init__(self, libraries: Libraries, connections: Connections | None = None) -> None:
+        self._libraries = libraries
         self._connections = connections or Connections()
         self._open: OrderedDict[tuple[str, ...], PersonViewer] = OrderedDict()
         self._lock = threading.Lock()
@@ -51,14 +50,15 @@ class Viewers:
 
     def own(self, handle: str) -> PersonViewer:
         """The viewer of a person's own chats."""
-        return self._find((handle, handle), lambda: ViewerState(settings_of(self._data, handle), [], open_own))
+        found = self._libraries
+        return self._find((handle, handle), lambda: ViewerState(found.settings(handle), [], found.opener(handle)))
 
     def shared(self, reader: str, owner: str, *chats: str) -> PersonViewer:
         """The viewer of some chats of an owner, for a reader with whom they were shared."""
 
         def made() -> ViewerState:
-            opener = opener_of_shared(self._data, owner, chats)
-            return ViewerState(settings_of_reader(self._data, reader, owner), [], opener)
+            opener = self._libraries.opener_of_shared(owner, chats)
+            return ViewerState(self._libraries.settings_of_reader(reader, owner), [], opener)
 
         return self._find((reader, owner, *sorted(chats)), made)
 

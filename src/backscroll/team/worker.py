@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from backscroll.errors import BackscrollError
@@ -20,7 +19,7 @@ from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
-from backscroll.team.libraries import own_library, settings_of_device
+from backscroll.team.libraries import Libraries
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -37,8 +36,8 @@ log = logging.getLogger(__name__)
 class Worker:
     """Does jobs until it is stopped."""
 
-    def __init__(self, database: "Database", objects: Remote, data: Path) -> None:
-        self._database, self._objects, self._data = database, objects, data
+    def __init__(self, database: "Database", objects: Remote, libraries: Libraries) -> None:
+        self._database, self._objects, self._libraries = database, objects, libraries
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
@@ -81,16 +80,16 @@ class Worker:
 
     def _do(self, job: Job) -> None:
         if job.kind == "pull":
-            pulled = take(self._data, self._objects, job.about)
+            pulled = take(self._libraries, self._objects, job.about)
             with self._database.transaction() as connection:
                 connection.execute("select pg_notify(%s, %s)", (CHANGED, owner_of(job.about)))
             if pulled.problems:
                 raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
 
 
-def take(data: Path, objects: Remote, device: str) -> Pulled:
+def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
     """Take what is new of a device into its person's library, and index it."""
-    settings = settings_of_device(data, device)
+    settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
     with open_writer(settings) as writer:
         state = SyncState(settings.library / STATE)
@@ -98,7 +97,7 @@ def take(data: Path, objects: Remote, device: str) -> Pulled:
             pulled = pull(lambda: nullcontext(writer), OneDevice(objects, device), state, own="")
         finally:
             state.close()
-    with own_library(data, owner_of(device)) as library:
+    with libraries.own(owner_of(device)) as library:
         library.update()
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)

@@ -1,0 +1,17 @@
+"""A library whose index is in PostgreSQL: on a team server."""
+
+from collections.abc import Sequence
+
+from backscroll.library.library import Library
+from backscroll.settings import Settings
+from backscroll.store.postgres.store import PgStore
+
+
+def postgres_library(
+    settings: Settings, address: str, number: int, *, keeps: bool = True, only_chats: Sequence[str] | None = None
+) -> Library:
+    """The library of a person, whose rows in the database have this number; no home of this machine is part of it.
+
+    Without `keeps` the archive is not changed; with `only_chats` nothing but these chats is shown.
+    """
+    return Library(settings, [], PgStore(address, number), keeps=keeps, only_chats=only_chats)

@@ -1,0 +1,90 @@
+"""`backscroll server` as a person starts it: one command, with a PostgreSQL and a worker of its own."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
+from tests.support.command import run_command
+from tests.sync.support import SESSION, Device
+
+PATIENCE = 120
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that any user can enter: as root, PostgreSQL runs as another one."""
+    made = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir="/tmp"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path, postgres: EmbeddedPostgres) -> None:
+    del postgres  # where PostgreSQL cannot run, this is skipped
+    device = Device(folder, "admin/laptop")
+    device.write(SESSION.format(1), b'{"type":"user","uuid":"u","message":{"role":"user","content":"hello zebra"}}\n')
+    device.keep()
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-m", "backscroll", "server", "--data", folder / "data", "--port", "0"],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        assert server.stdout
+        said = "".join(server.stdout.readline() for _ in range(3))
+        url, link = re.findall(r"http://\S+", said)[:2]
+        assert f"backscroll connect {url}" in said
+        with httpx.Client(base_url=url, follow_redirects=True, trust_env=False, timeout=60) as browser:
+            assert browser.get("/readyz").text == "ready\n"
+            headers = {"origin": url, "sec-fetch-site": "same-origin"}
+            told = {"link": link.partition("link=")[2], "password": "correct horse battery"}
+            assert browser.post("/welcome", data=told, headers=headers).url.path == "/"
+            browser.post("/account/keys", data={"name": "x", "scope": "read"}, headers=headers)
+            _connect_and_push(browser, url, device, headers)
+            ends = time.monotonic() + PATIENCE
+            while not browser.get("/api/v1/search?q=zebra").json().get("chats"):
+                assert time.monotonic() < ends, "the worker never indexes it"
+                time.sleep(0.2)
+        server.send_signal(signal.SIGINT)
+        server.wait(PATIENCE)
+    finally:
+        server.kill()
+        server.wait()
+        if server.stdout:
+            server.stdout.close()
+
+
+def _connect_and_push(browser: httpx.Client, url: str, device: Device, headers: dict[str, str]) -> None:
+    from backscroll.sync.connecting import ask_to_connect, wait_to_connect
+    from backscroll.sync.remotes import open_remote
+
+    asked = ask_to_connect(url, "laptop")
+    browser.post("/connect", data={"code": asked.code, "answer": "yes"}, headers=headers)
+    let_in = wait_to_connect(url, asked)
+    assert let_in.device == device.name
+    assert device.push(open_remote(url, let_in.credential)).objects == 1
+
+
+def test_a_server_that_would_not_be_safe_does_not_start(folder: Path, postgres: EmbeddedPostgres) -> None:
+    superuser = postgres.url(SUPERUSER)
+    done = run_command("server", "--data", folder / "data", "--database", superuser)
+    assert done.returncode == 1
+    assert "is a superuser" in done.stderr
+    done = run_command("server", "web", "--data", folder / "data", "--database", postgres.url(), "--host", "0.0.0.0")
+    assert done.returncode == 2
+    assert "in the clear" in done.stderr
+    done = run_command(
+        "server", "web", "--data", folder / "data", "--database", postgres.url(), "--oidc-issuer", "https://x"
+    )
+    assert done.returncode == 2
+    assert "BACKSCROLL_OIDC_SECRET" in done.stderr
