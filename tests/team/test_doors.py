@@ -34,7 +34,8 @@ def test_the_first_link_works_once_and_no_other_is_made(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/chats", "/devices", "/people", "/audit", "/account", "/api/v1/chats", "/metrics", "/nothing"]
+    "path",
+    "/ /chats /devices /people /audit /account /shared /api/v1/chats /api/v1/events /metrics /nothing".split(),
 )
 def test_nothing_is_shown_to_a_stranger(served: Served, path: str) -> None:
     browser = served.browser()

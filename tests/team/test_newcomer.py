@@ -6,9 +6,11 @@ Ada and Bob have a session that is the same, byte for byte, and each has one tha
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
@@ -102,6 +104,32 @@ PAGES = (
     "/ /chats /projects /stats /spend /files /live /palette /pane /shared /devices /readers /stats/usage /stats/prompts"
     " /api/v1/chats /api/v1/projects /api/v1/stats/usage"
 )
+
+
+def test_open_pages_of_the_owner_are_told_of_a_change_and_no_others(team: Team) -> None:
+    told: list[str] = []
+
+    def listen() -> None:
+        with suppress(httpx.HTTPError, RuntimeError), other.stream("GET", "/api/v1/events", timeout=None) as heard:
+            told.extend(heard.iter_lines())
+
+    other = team.served.signed_in("bob")
+    bob = threading.Thread(target=listen, daemon=True)
+    with team.ada.stream("GET", "/api/v1/events", timeout=PATIENCE) as events:
+        lines = events.iter_lines()
+        assert next(lines) == "event: hello"
+        bob.start()
+        name = next(iter(session_file("zebra", ADAS)))
+        more = session_file("zebra", f"{ADAS}\ng <- d user: and the okapi\nh <- g user: and the ibis")[name]
+        (team.folder / "ada" / "home" / name).write_bytes(more)
+        team.machine("ada", "sync")
+        assert next(line for line in lines if "changed" in line)
+        assert ZEBRA in next(line for line in lines if line.startswith("data:"))
+    name = next(iter(session_file("walrus", BOBS)))
+    (team.folder / "bob" / "home" / name).write_bytes(session_file("walrus", f"{BOBS}\ni <- f user: well")[name])
+    team.machine("bob", "sync")
+    until(lambda: WALRUS in "".join(told))
+    assert ZEBRA not in "".join(told)
 
 
 def test_each_sees_only_what_is_theirs(team: Team) -> None:

@@ -162,7 +162,7 @@ class TeamProcess(uvicorn.Server):
                 with self._database.connect() as connection:
                     connection.execute(f"listen {CHANGED}")
                     while not self._stop.is_set():
-                        for told in connection.notifies(timeout=1.0, stop_after=1):
+                        for told in connection.notifies(timeout=0.5, stop_after=1):
                             self._viewers.changed(told.payload)
             except Exception as error:  # without this thread no page would update
                 log.error("pages are not told of changes; trying again: %s", type(error).__name__)

@@ -28,6 +28,8 @@ CHANGED: Final = "backscroll_changed"
 """The channel that tells web processes whose library changed."""
 LOOK_SECONDS: Final = 5.0
 """How often jobs are looked for that were put off, or whose notice was lost."""
+STOP_SECONDS: Final = 0.5
+"""How often it is looked whether to stop."""
 STATE: Final = "team.sqlite"
 
 log = logging.getLogger(__name__)
@@ -51,8 +53,7 @@ class Worker:
                     listening = self._database.connect()
                     listening.execute(f"listen {CHANNEL}")
                     continue  # a notice may have come before we listened
-                for _ in listening.notifies(timeout=LOOK_SECONDS, stop_after=1):
-                    pass
+                _wait_for_notice(listening, stop)
             except BackscrollError as error:  # the database is away
                 log.error("the worker waits: %s", error)
                 stop.wait(LOOK_SECONDS)
@@ -102,6 +103,13 @@ def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
     return pulled
+
+
+def _wait_for_notice(listening: "Connection", stop: threading.Event) -> None:
+    """Wait until a job is wanted, or it is time to look."""
+    for _ in range(round(LOOK_SECONDS / STOP_SECONDS)):
+        if stop.is_set() or any(True for _ in listening.notifies(timeout=STOP_SECONDS, stop_after=1)):
+            return
 
 
 class OneDevice:
