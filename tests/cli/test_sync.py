@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,12 @@ from typing import IO, Any
 import pytest
 
 from backscroll.archive.rewriting import Writer
+from backscroll.library.syncing.remote_settings import RemoteSettings, write_remote
+from backscroll.settings import Settings
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
+from tests.sync.seaweed import KEYS, PATIENCE
 
 SHOP = """
 @ session=S1 cwd=/home/ada/shop
@@ -231,3 +235,23 @@ def test_after_the_rules_changed_other_machines_have_the_secret_no_more(
     assert "fix the parser with [redacted: aws-key-id" in shown
     for path in desktop.library.rglob("*"):
         assert not path.is_file() or b"AKIAIOSFODNN7EXAMPLE" not in path.read_bytes(), path
+
+
+def test_watch_ends_at_once_although_a_bucket_never_answers(laptop: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        for name, value in {**KEYS, "AWS_ENDPOINT_URL": address}.items():
+            monkeypatch.setenv(name, value)
+        settings = Settings(homes=(laptop.home,), library=laptop.library, file=laptop.library / "settings.toml")
+        write_remote(settings, RemoteSettings(name="cloud", url="s3://bucket/backscroll"))
+        where = ["--home", str(laptop.home), "--library", str(laptop.library)]
+        with subprocess.Popen(
+            [sys.executable, "-m", "backscroll", "watch", "--json", *where], stdout=subprocess.PIPE, text=True
+        ) as watching:
+            connection, _ = silent.accept()  # it has asked, and waits for the answer
+            write_home(laptop.home, session_file("S3", MORE))
+            assert watching.stdout is not None
+            assert json.loads(watching.stdout.readline())["files"] == 1  # it follows all the same
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(PATIENCE) == 130
+            connection.close()

@@ -8,6 +8,7 @@ import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import BEGINNING, encode
@@ -20,14 +21,21 @@ from backscroll.errors import BackscrollError
 from backscroll.files.layout import FileKind
 
 
+class ReplacedVersion(NamedTuple):
+    """A version whose bytes are removed: a later one of the file takes its place, or nothing does."""
+
+    file: KeptFile
+    old: Version
+    new: Version | None = None
+
+
 class Writer(Appender):
     """An archive that is open for writing; a context manager that holds the lock."""
 
-    def forget(self, files: Iterable[KeptFile], keys: Iterable[str], emptied: Sequence[Version] = ()) -> None:
+    def forget(self, files: Iterable[KeptFile], keys: Iterable[str], replaced: Sequence[ReplacedVersion] = ()) -> None:
         """Remove these files for good: remove their own chunks from the packs, and never keep them again.
 
-        A kept database loses the sessions in it that have one of these keys. Of the versions `emptied` only the number
-        remains.
+        A kept database loses the sessions in it that have one of these keys. What `replaced` has goes, too.
         """
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
@@ -36,10 +44,11 @@ class Writer(Appender):
         self.forgotten.update(keys)
         removed = {file.number for file in files}
         remaining = [file for file in self.files.values() if file.number not in removed]
-        versions = [*emptied, *(version for number in removed for version in self.files[number].versions)]
+        versions = [version for number in removed for version in self.files[number].versions]
+        versions += [one.old for one in replaced]
         touched = {chunk.pack for version in versions for chunk in version.chunks}
-        for version in emptied:
-            version.chunks, version.size = [], 0
+        for one in replaced:
+            _replace(one)
         # Copies of lines name these files, and an interrupted writer may have left bytes of them too.
         touched |= self._packs_with_more_than_chunks()
         self._next_pack()
@@ -122,3 +131,14 @@ class Writer(Appender):
         for chunk in self.chunks.values():
             claimed[chunk.pack] = claimed.get(chunk.pack, 0) + chunk.length
         return {n for n in self.packs_on_disk() if self.pack(n).stat().st_size != claimed.get(n, 0)}
+
+
+def _replace(one: ReplacedVersion) -> None:
+    """Of a version that is empty now only the number remains, and not even that of the last one."""
+    old, new = one.old, one.new
+    old.chunks, old.size = [], 0
+    if new is not None:
+        old.chunks, old.size, old.modified_ns = new.chunks, new.size, new.modified_ns
+        new.chunks, new.size = [], 0
+        if one.file.latest is new:
+            one.file.versions.pop()

@@ -12,7 +12,7 @@ from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import AddedBytes
 from backscroll.archive.forgetting import owned_key
 from backscroll.archive.packing import pack
-from backscroll.archive.rewriting import Writer
+from backscroll.archive.rewriting import ReplacedVersion, Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.layout import LeftOut, place_of
@@ -22,7 +22,7 @@ from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Se
 from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of
-from backscroll.sync.state import ReceivedStream, SyncState
+from backscroll.sync.state import ReceivedStream, StreamInArchive, SyncState
 from backscroll.sync.streams import StreamKey, first_head
 
 
@@ -76,6 +76,7 @@ def pull(
         if device == own:
             continue
         try:
+            done.replaced += _remove_replaced(writing, state, device)  # what was cut off
             try:
                 _pull_device(writing, remote, state, device, objects, seal, done, on_bytes, is_own)
             except NothingFound:  # it was merged since we looked
@@ -121,24 +122,56 @@ def _pull_device(
 
 
 def _remove_replaced(writing: Writing, state: SyncState, device: str) -> int:
-    """Remove what came again under other rules: it may have a secret in it that is masked now; return how many."""
-    replaced = {(one.machine, one.base, one.version): one for one in state.replaced(device)}
+    """Put what came again under other rules in the place of what came before; return how many versions that were.
+
+    The older bytes are removed: there may be a secret in them that is masked now. First the archive changes, then the
+    state; what was cut off in between is finished the next time, before anything else is taken.
+    """
+    replaced = [(olds, group[-1]) for group in state.regenerated(device) if (olds := _replaced_in(group))]
     if not replaced:
         return 0
     with writing() as writer:
-        emptied = []
-        for file in writer.files.values():
-            base = StreamKey(file.home, file.path, 0).id
-            for version in file.versions:
-                one = replaced.get((file.machine, base, version.number))
-                if one is not None and version.size == one.size:
-                    emptied.append(version)
-        if emptied:
-            writer.forget((), (), emptied)
+        files = {(file.machine, StreamKey(file.home, file.path, 0).id): file for file in writer.files.values()}
+        changes: list[ReplacedVersion] = []
+        settled = []
+        for olds, new in replaced:
+            file = files.get((new.machine, new.base))
+            target = file.version(min(one.version for one in olds)) if file is not None else None
+            more = _changes_in(file, olds, new) if file is not None else []
+            changes += more
+            if target is not None and (more or target.size == new.size):  # now, or before it was cut off
+                settled.append((olds, new, target.number))
+        if changes:
+            writer.forget((), (), changes)
         with state.saving():
-            for one in replaced.values():
-                state.forget_received(device, one.stream)
-    return len(emptied)
+            for olds, new, number in settled:
+                state.note_version(device, new.stream, number)
+                for one in olds:
+                    state.forget_received(device, one.stream)
+    return len(changes)
+
+
+def _replaced_in(generations: list[StreamInArchive]) -> list[StreamInArchive]:
+    """The generations of a stream that the last one replaces: it goes as far, and the rules changed since."""
+    last = generations[-1]
+    return [
+        one
+        for at, one in enumerate(generations[:-1])
+        if last.source >= one.source and any(later.rules != one.rules for later in generations[at + 1 :])
+    ]
+
+
+def _changes_in(file: KeptFile, olds: list[StreamInArchive], new: StreamInArchive) -> list[ReplacedVersion]:
+    """What to change in a file; nothing if that was done before."""
+    fresh = file.version(new.version)
+    if fresh is None or fresh.size != new.size:
+        return []
+    changes: list[ReplacedVersion] = []
+    for one in sorted(olds, key=lambda one: one.version):
+        version = file.version(one.version)
+        if version is not None and version.size == one.size and version is not fresh:
+            changes.append(ReplacedVersion(file, version, None if changes else fresh))
+    return changes
 
 
 class Receiver:

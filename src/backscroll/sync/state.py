@@ -5,6 +5,7 @@ hashes and numbers, no names and no text.
 """
 
 import contextlib
+import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -70,15 +71,18 @@ class ReceivedStream(NamedTuple):
     rules: str = ""
 
 
-class ReplacedStream(NamedTuple):
-    """A stream that came again under other rules."""
+class StreamInArchive(NamedTuple):
+    """One generation of a stream that was taken."""
 
     stream: str
+    first: str
     base: str
     """The id of the file."""
     machine: str
     version: int
     size: int
+    source: int
+    rules: str
 
 
 class SeenDevice(NamedTuple):
@@ -286,16 +290,20 @@ class SyncState:
             (device, stream, base, taken.version, *taken.head, *taken[2:]),
         )
 
-    def replaced(self, device: str) -> list[ReplacedStream]:
-        """The streams that are here in a newer generation, under other rules, and as far as they went."""
+    def regenerated(self, device: str) -> list[list[StreamInArchive]]:
+        """The streams that are here in several generations, each with all of them in order."""
         rows = self._db.execute(
-            "select old.stream, old.base, old.machine, old.version, old.size from received old join received new"
-            " on new.device = old.device and new.first = old.first and new.generation > old.generation"
-            " where old.device = ? and new.rules <> old.rules and new.source >= old.source"
-            " and new.version <> old.version",
+            "select stream, first, base, machine, version, size, source, rules from received where device = ?1"
+            " and first in (select first from received where device = ?1 group by first having count(*) > 1)"
+            " order by first, generation",
             (device,),
         )
-        return [ReplacedStream(*row) for row in rows]
+        found = [StreamInArchive(*row) for row in rows]
+        return [[*group] for _, group in itertools.groupby(found, key=lambda one: one.first)]
+
+    def note_version(self, device: str, stream: str, version: int) -> None:
+        """A stream is in another version of its file now."""
+        self._db.execute("update received set version = ? where device = ? and stream = ?", (version, device, stream))
 
     def forget_received(self, device: str, stream: str) -> None:
         """A stream was replaced, and its bytes are gone."""
