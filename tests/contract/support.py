@@ -28,11 +28,11 @@ HOME: Final = ("ada", "/home/ada/.claude")
 World = Mapping[TranscriptPlace, Sequence[Record]]
 
 
-SPARED: Final = 6
+SPARED: Final = 8
 
 
 def is_tried(store: Store, *example: object) -> bool:
-    """Whether a drawn example is worth its time: on a server, where each costs many round trips, one in six is.
+    """Whether a drawn example is worth its time: on a server, where each costs many round trips, one in eight is.
 
     The example itself decides, so that one that fails does so again.
     """

@@ -56,6 +56,16 @@ def test_others_see_what_was_written(desk: Desk) -> None:
     other.close()
 
 
+@covers("close")
+def test_who_asks_goes_on_after_the_store_was_closed(desk: Desk) -> None:
+    desk.draw(HELLO)
+    reader = desk.reader
+    assert reader.totals().chats == 1
+    desk.store.close()
+    assert reader.search(parse("hello", NOW), sort="relevance", limit=5, offset=0, hits=1).total_chats == 1
+    assert reader.totals().chats == 1
+
+
 @covers("rebuilding", "renew")
 def test_readers_have_the_old_store_until_the_new_one_is_complete(desk: Desk) -> None:
     desk.draw(HELLO)

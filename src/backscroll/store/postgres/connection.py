@@ -35,8 +35,10 @@ OPTIONS: Final = {"options": f"-c search_path={SCHEMA},public -c jit=off", "appl
 class PgConnection:
     """Runs the statements of one thread. It connects when it is first used."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, find_build: Callable[[], object] = bool) -> None:
+        """`find_build` is called before a question if no build is set: a store may be closed and opened again."""
         self.address = address
+        self._find_build = find_build
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._settings: tuple[object, ...] | None = None
         self._depth = 0
@@ -71,6 +73,8 @@ class PgConnection:
 
     def as_reader(self, scope: Scope) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, to read what a scope lets see."""
+        if self.build is None:
+            self._find_build()
         connection = self.raw
         homes = scope.homes and sorted([to_stored(machine), to_stored(home)] for machine, home in scope.homes)
         given = ALL if scope.homes is None else msgspec.json.encode(homes or []).decode()

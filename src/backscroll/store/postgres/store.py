@@ -41,7 +41,7 @@ class PgStore:
         self.address = address
         self.org = org
         self._price: AnswerPrice = unpriced
-        self._connection = PgConnection(address)
+        self._connection = PgConnection(address, self._open)
         self._is_writing = False
         self._writer: WordWriter | None = None
 
