@@ -48,7 +48,7 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
             assert browser.get("/readyz").text == "ready\n"
             headers = {"origin": url, "sec-fetch-site": "same-origin"}
             told = {"link": link.partition("link=")[2], "password": "correct horse battery"}
-            assert browser.post("/welcome", data=told, headers=headers).url.path == "/"
+            assert browser.post("/welcome", data=told, headers=headers).url.path == "/devices"
             browser.post("/account/keys", data={"name": "x", "scope": "read"}, headers=headers)
             _connect_and_push(browser, url, device, headers)
             ends = time.monotonic() + PATIENCE

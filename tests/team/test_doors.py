@@ -22,7 +22,7 @@ def served(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
         browser = found.browser()
         assert "Welcome to Team" in browser.get(found.first_link).text
         assert "12 to 256" in browser.submit("/welcome", link=link, password="short").text
-        assert browser.submit("/welcome", link=link, password=PASSWORD).url.path == "/"
+        assert browser.submit("/welcome", link=link, password=PASSWORD).url.path == "/devices"
         yield found
 
 

@@ -99,7 +99,7 @@ def test_nobody_is_sent_to_another_site_afterwards(house: House) -> None:
     house.provider.subject = "grace"
     for after in ("https://evil.example/", "//evil.example/", "/\\evil.example"):
         answer = house.served.browser().get("/oidc/start", params={"next": after})
-        assert str(answer.url) == f"{house.served.url}/"
+        assert str(answer.url) == f"{house.served.url}/devices"
 
 
 def test_a_provider_without_tls_is_refused() -> None:

@@ -21,13 +21,14 @@ from backscroll.team.devices import device_of, note_sent
 from backscroll.team.doorkeeper import Doorkeeper
 from backscroll.team.jobs import want
 from backscroll.team.metrics import metrics
-from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing, single_sign_on
+from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing, single_sign_on, start
 from backscroll.team.pages.parts import links_for
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
 from backscroll.web.app import ROUTES as VIEWER
 from backscroll.web.refusals import refuse
+from backscroll.web.requests import page
 
 UPLOADS: Final = "/sync/v1/objects"
 
@@ -88,6 +89,7 @@ async def readyz(request: Request) -> Response:
 
 
 ROUTES: Final[list[BaseRoute]] = [
+    Route("/", page(start.show)),
     Route("/healthz", healthz),
     Route("/readyz", readyz),
     Route("/metrics", metrics),
@@ -115,7 +117,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/shares/{share}/revoke", team_page(sharing.revoke), methods=["POST"]),
 ]
 FOR_A_TEAM: Final = frozenset(
-    "/ /chats /chats/{chat} /chats/{chat}/chunks/{number} /chats/{chat}/context /chats/{chat}/warm /chats/{chat}/side"
+    "/chats /chats/{chat} /chats/{chat}/chunks/{number} /chats/{chat}/context /chats/{chat}/warm /chats/{chat}/side"
     " /chats/{chat}/changes /chats/{chat}/find /chats/{chat}/agents/{agent} /chats/{chat}/agents/{agent}/messages"
     " /chats/{chat}/whole/{call:path} /chats/{chat}/rows/{row:path} /chats/{chat}/pictures/{row:path}/{number}"
     " /chats/{chat}/compare /chats/{chat}/markdown /chats/{chat}/messages/{message:path}/markdown /chats/{chat}/export"
@@ -129,6 +131,7 @@ API_FOR_A_TEAM: Final = frozenset(
     " /stats/{report} /projects /events /openapi.json".split()
 )
 VIEWER_ROUTES: Final[list[BaseRoute]] = [
+    Route("/", page(start.show)),
     *(route for route in VIEWER if getattr(route, "path", "") in FOR_A_TEAM),
     Mount("/api/v1", routes=[route for route in API if route.path in API_FOR_A_TEAM]),
 ]

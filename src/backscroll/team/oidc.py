@@ -19,6 +19,7 @@ from urllib.request import Request
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.sync.http_remote import LOOPBACK, opener
 from backscroll.team.audit import record
+from backscroll.team.jobs import want
 from backscroll.team.people import Person, find_person, new_person
 from backscroll.team.secrets import digest
 
@@ -160,6 +161,7 @@ class OidcProvider:
             raise SignInError("you were not invited here; ask an administrator for a link")
         connection.execute("update person set issuer = %s, subject = %s where id = %s", (issuer, subject, number))
         person = find_person(connection, number)
+        want(connection, "index", person.handle)
         record(connection, person.org, person.handle, "person.link", person.handle, issuer)
         return person
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
+from backscroll.team.jobs import want
 from backscroll.team.secrets import digest, hash_password, is_password, new_secret
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def accept(connection: "Connection", secret: str, password: str) -> Person:
     connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
     connection.execute("update person set password = %s where id = %s", (stored, person.id))
     connection.execute("delete from web_session where person = %s", (person.id,))
+    want(connection, "index", person.handle)
     record(connection, person.org, person.handle, "password.set", person.handle)
     return person
 

@@ -165,6 +165,8 @@ class TeamProcess(uvicorn.Server):
                         for told in connection.notifies(timeout=0.5, stop_after=1):
                             self._viewers.changed(told.payload)
             except Exception as error:  # without this thread no page would update
+                if self._stop.is_set():
+                    return
                 log.error("pages are not told of changes; trying again: %s", type(error).__name__)
                 self._stop.wait(RESTART_SECONDS)
 

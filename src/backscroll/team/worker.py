@@ -80,6 +80,9 @@ class Worker:
                 want(connection, "pull", device)
 
     def _do(self, job: Job) -> None:
+        if job.kind == "index":  # a new person has an empty library, not none
+            with self._libraries.own(job.about) as library:
+                library.update()
         if job.kind == "pull":
             pulled = take(self._libraries, self._objects, job.about)
             with self._database.transaction() as connection:
