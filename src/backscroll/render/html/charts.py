@@ -239,7 +239,8 @@ def _level(level: Level, top: float, measure: str) -> Html:
     return el(
         "g",
         el("line", x1=0, x2="100%", y1=y, y2=y),
-        el("text", text, x="100%", y=pixels(max(10.0, float(y) - 4)), class_="tick end"),
+        # Above the line, or below it where there is no room.
+        el("text", text, x="100%", y=pixels(float(y) - 4 if float(y) > HEAD + 6 else float(y) + 13), class_="tick end"),
         class_="level-line",
     )
 

@@ -17,6 +17,7 @@ from backscroll.library.analytics.reports import ReportRequest
 from backscroll.render.html.charts import Axis, Level, Series, bar, stacked_bars
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.figures import series_class
+from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import notes_list
 from backscroll.render.reports import short
 from backscroll.render.terminal import clean_line, plural
@@ -39,7 +40,7 @@ def show(request: PageRequest) -> Html:
     found = context_fill(request.library, chat)
     title = clean_line(stored.overview.title) or "(no title)"
     head = join([
-        el("p", el("a", title, href=chat_address(chat)), class_="crumbs"),
+        el("p", el("a", icon("arrow-left"), title, href=chat_address(chat)), class_="back"),
         el("h1", "What fills the context"),
     ])  # fmt: skip
     if not found.turns:

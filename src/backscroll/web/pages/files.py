@@ -11,6 +11,7 @@ from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.touched import FileCallRow, calls_of_path
 from backscroll.library.library import Library
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document
@@ -87,7 +88,7 @@ def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     ]  # fmt: skip
     folder, _, name = file.rpartition("/")
     main = join([
-        el("p", el("a", "Files", href="/files"), class_="muted crumbs"),
+        el("p", el("a", icon("arrow-left"), "Files", href="/files"), class_="back"),
         el("h1", name or file),
         el("p", el("code", f"{folder}/"), class_="muted file-path") if folder else NOTHING,
         _summary(request.library, file, calls),

@@ -51,6 +51,7 @@ def ranges(request: PageRequest, here: str) -> Html:
     """Common time spans."""
     given = carried(request, every=True)
     since, is_ended = given.pop("since", ""), bool(given.pop("until", ""))
+    since = "" if since == "all" else since
     links = [
         el("a", text, href=address(here, {**given, "since": span} if span else given),
            aria_current="true" if span == since and not is_ended else None)
@@ -72,7 +73,7 @@ def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mappi
         _text("zone", "Time zone", request.get("zone"), "this machine's"),
         _text("limit", "Rows", str(chosen["limit"]), "0 for all", mode="numeric") if kind.has_limit else NOTHING,
     ]
-    is_open = any(request.get(name) for name in ("since", "until", "zone"))
+    is_open = any(request.get(name) not in ("", "all") for name in ("since", "until", "zone"))
     return el(
         "form",
         el("div", fields, query, el("button", "Show", type="submit", class_="go"), class_="fields"),
