@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -34,14 +35,16 @@ OURS: Final[Pages] = {
     "home": ("/", ".items > li"),
     "chats": ("/chats", "main tbody tr"),
     "a chat": ("/chats/{id}", "#messages article"),
-    "Spend": ("/spend?period=all", "#dearest-chats li"),
-    "Stats": ("/stats?since=all", "main .finding, main .card"),
+    "Spend, 30 days": ("/spend?since={since}", "#dearest-chats li"),
+    "Spend, all time": ("/spend?period=all", "#dearest-chats li"),
+    "Stats, 30 days": ("/stats?since={since}", ".findings > li"),
+    "Stats, all time": ("/stats?since=all", ".findings > li"),
     "search": ("/search?q=error", ".passages > *"),
 }
 THEIRS: Final[Pages] = {
     "home": ("/", ".session-item, [class*=session-row], .virtual-row"),
     "a chat": ("/sessions/{id}", ".virtual-row"),
-    "Spend": ("/usage", "svg, canvas, table tbody tr"),
+    "Spend, 30 days": ("/usage", "svg, canvas, table tbody tr"),
 }
 
 PAINTED: Final = """selector => new Promise(resolve => {
@@ -71,10 +74,17 @@ def measure(
     """The seconds of each page, after one visit that is not measured."""
     found = {}
     with start() as server:
+        since = last_days(server) if pages is OURS else ""
         for name, (path, selector) in pages.items():
-            spent = [visit(browser, server, path.format(id=chat), selector) for _ in range(rounds + 1)]
+            spent = [visit(browser, server, path.format(id=chat, since=since), selector) for _ in range(rounds + 1)]
             found[name] = spent[1:]
     return found
+
+
+def last_days(server: Server) -> str:
+    """The day 30 days before the last that has something: the dates of a generated home are fixed."""
+    last = server.get("/api/v1/chats", limit=1)["chats"][0]["last_active"]
+    return str(date.fromisoformat(last[:10]) - timedelta(days=30))
 
 
 def long_session(home: Path) -> str:
@@ -113,7 +123,7 @@ def main() -> int:
     print(f"load {os.getloadavg()[0]:.1f}; median (smallest–largest) seconds of {options.rounds} warm visits")
     for who, pages in found.items():
         for page, spent in pages.items():
-            print(f"{who:20} {page:8} {statistics.median(spent):.2f} ({min(spent):.2f}–{max(spent):.2f})")
+            print(f"{who:20} {page:16} {statistics.median(spent):.2f} ({min(spent):.2f}–{max(spent):.2f})")
     for who, reason in left_out.items():
         print(f"{who} is left out: {reason}")
     return int(any(statistics.median(spent) > AIM for spent in found["backscroll"].values()))
