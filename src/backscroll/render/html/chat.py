@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from backscroll.conversation.agents import Agent
+from backscroll.conversation.model_names import short_models
 from backscroll.render.html.branch_banner import branch_banner
 from backscroll.render.html.chat_head import chat_facts, chat_head, chat_toolbar, when_of
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -60,7 +61,11 @@ def chat_page(shown: ChatPageData) -> Html:
 
 def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Html:
     """A sub-agent's conversation. `back` links to the call that started it, in the chat with this title."""
-    facts: list[object] = [agent.type, ", ".join(agent.models), when_of(agent.started) if agent.started else None]
+    facts: list[object] = [
+        agent.type,
+        ", ".join(short_models(agent.models).values()),
+        when_of(agent.started) if agent.started else None,
+    ]
     facts.append(plural(len(agent.calls), "tool call") if agent.calls else None)
     tokens = agent.usage
     total = tokens.input_tokens + tokens.output_tokens
