@@ -98,6 +98,20 @@ def test_only_one_process_runs_it_at_a_time(postgres: EmbeddedPostgres, monkeypa
         EmbeddedPostgres(postgres._folder).start()
 
 
+@pytest.mark.skipif(PROGRAMS is not None, reason="only what we install is in a folder that may be private")
+def test_its_programs_run_where_they_were_copied_to(tmp_path: Path) -> None:
+    """As root, where the user that it runs as cannot enter the folder with our packages."""
+    server = EmbeddedPostgres(tmp_path)
+    before = server._programs
+    server._copy_programs()
+    assert server._programs.is_relative_to(tmp_path)
+    for name in ("initdb", "postgres", "psql"):
+        said = [
+            subprocess.run([folder / name, "--version"], capture_output=True) for folder in (before, server._programs)
+        ]
+        assert said[1].stdout == said[0].stdout != b""
+
+
 def test_it_says_why_it_cannot_run(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "PG_VERSION").write_text("18\n")

