@@ -60,7 +60,6 @@ class LiveUpdates:
 
     def _run(self) -> None:
         wait = FIRST_WAIT
-        self._state.recent_writes.begin(self._state.homes)
         while not self._stop.is_set():
             started = time.monotonic()
             try:

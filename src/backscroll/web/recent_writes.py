@@ -2,10 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from backscroll.library import Home
-from backscroll.library.growing import LIVE_SECONDS, growing_sessions, is_recent
+from backscroll.library.growing import LIVE_SECONDS, is_recent
 from backscroll.library.library import Library
 
 
@@ -22,13 +21,6 @@ class RecentWrites:
         found = (library.source(name) for name in sources)
         files = (file for file in found if file and not file.is_kept and is_recent(file.modified_ns, now))
         sessions = [file.place.session_id.lower() for file in files if file.place.session_id]
-        self._add(sessions)
-
-    def begin(self, homes: Sequence[Home]) -> None:
-        """Following starts: what was written a moment before counts, too."""
-        self._add(growing_sessions(homes))
-
-    def _add(self, sessions: Iterable[str]) -> None:
         with self._lock:
             self._written |= dict.fromkeys(sessions, time.monotonic())
 
