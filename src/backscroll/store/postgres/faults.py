@@ -20,7 +20,9 @@ def fault_of(error: psycopg.Error) -> BackscrollError | None:
     if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
         return DamagedStoreError(message)
     if isinstance(error, errors.InsufficientPrivilege):
-        return NoPermission(f"the database does not allow this: {message}", "check the roles: backscroll server check")
+        return NoPermission(
+            f"the database does not allow this: {message}", "run backscroll server migrate, which prepares the roles"
+        )
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)):
         return Busy("another process is using the database", "try again in a moment")
     if isinstance(error, psycopg.OperationalError) and not isinstance(error, errors.QueryCanceled):
