@@ -22,7 +22,9 @@ from backscroll.demo.sandbox import open_sandbox
 from tests.support.command import run_command
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+PAGES: Final = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("deploy/*.md")]
+)
 COLUMNS: Final = 100
 LONGEST: Final = 110
 """A line of output that is longer is cut in the page."""
