@@ -109,6 +109,7 @@ ELSEWHERE = {
     "watch": "prints what `update` prints", "demo": "prints its own address, and shows only the sample",
     "completion": "prints a script of its own, and words for a shell: tests/cli/test_completion.py",
     "install": "prints what it changes", "uninstall": "prints what it changes",
+    "server": "prints its own address", "connect": "shows what `sync preview` shows",
 }  # fmt: skip
 """The commands that are tried by another test, or print nothing from a transcript."""
 TOLD = (

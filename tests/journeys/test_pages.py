@@ -174,7 +174,7 @@ def test_all_keys_are_told(page: Page, site: str) -> None:
 
 def test_a_theme_stays_chosen(page: Page, site: str) -> None:
     page.goto(f"{site}/settings")
-    page.get_by_label("Dark", exact=True).check()
+    page.get_by_text("Dark", exact=True).click()
     page.goto(f"{site}/chats")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 20, 19)"

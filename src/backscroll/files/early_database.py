@@ -32,6 +32,15 @@ LONGEST_VALUE: Final = 256 * 1024 * 1024
 
 DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What SQLite's module raises for a damaged page; the second, if its message has a damaged name in it."""
+PASSING: Final = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+}
+"""Errors that say nothing about the file: it may be whole, and is read the next time."""
 
 
 class DatabaseError(OSError):
@@ -147,6 +156,13 @@ def _connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA query_only = ON")
         yield connection
+
+
+def raise_if_passing(error: Exception) -> None:
+    """Raise an error that is not damage, so that nothing counts as read."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    if isinstance(error, sqlite3.Error) and code & 0xFF in PASSING and code != sqlite3.SQLITE_IOERR_SHORT_READ:
+        raise _as_error(error) from error
 
 
 def _as_error(error: sqlite3.Error) -> DatabaseError:

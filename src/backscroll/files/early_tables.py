@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from backscroll.files.early_database import DAMAGE, DatabaseError, open_database, translated
+from backscroll.files.early_database import DAMAGE, DatabaseError, open_database, raise_if_passing, translated
 from backscroll.files.early_rows import Value, problem_line, row_line, summary_line
 from backscroll.files.early_sessions import PACK, ROWS_AT_ONCE, Contents, Gathered, ListedRow, name_of
 
@@ -81,6 +81,7 @@ class DatabaseContents(Contents):
                 else:
                     self.damage = f"its table {table} has row ids that no client gives"
         except DAMAGE as error:
+            raise_if_passing(error)
             self.damage = f"it is damaged: {error}"
             behind = []
             try:
@@ -88,8 +89,8 @@ class DatabaseContents(Contents):
                     if row[0] <= last:
                         break
                     behind.append(_listed(row, len(key), has_text=text is not None))
-            except DAMAGE:
-                pass
+            except DAMAGE as again:
+                raise_if_passing(again)
             yield from reversed(behind)
 
     @contextmanager
@@ -101,6 +102,7 @@ class DatabaseContents(Contents):
         try:
             rows = self._fetch(connection, numbers)
         except DAMAGE as error:
+            raise_if_passing(error)
             if len(numbers) > 1:
                 for number in numbers:
                     yield from self._lines(connection, (number,))
