@@ -9,7 +9,7 @@ from hypothesis import settings
 
 # CI tries the same examples in each run, so more of them would find nothing new; everywhere else new ones are tried.
 IN_CI = bool(os.environ.get("CI"))
-settings.register_profile("tests", deadline=None, derandomize=IN_CI, max_examples=40 if IN_CI else 100)
+settings.register_profile("tests", deadline=None, derandomize=IN_CI, max_examples=25 if IN_CI else 100)
 settings.load_profile("tests")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a shell's background, and programs that tests start and interrupt would inherit it.
