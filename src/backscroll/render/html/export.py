@@ -106,6 +106,14 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
     """Everything before the contents of a page, up to the start of its `div.chat`."""
     yield from page_head(title, assets, style)
     way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
+    yield '<body class="exported">'
+    yield el("a", "Skip to content", class_="skip", href="#main")
+    yield page_bar(way)
+    yield '<main id="main" tabindex="-1"><div class="chat" id="chat">'
+
+
+def page_bar(way: Html = NOTHING) -> Html:
+    """The bar at the top of a page, with a way back where there is one."""
     theme = el(
         "button",
         icon("theme"),
@@ -115,12 +123,9 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
         aria_label="Switch theme",
         hidden=True,
     )
-    yield '<body class="exported">'
-    yield el("a", "Skip to content", class_="skip", href="#main")
-    yield el(
+    return el(
         "header", el("span", "backscroll", class_="brand"), way, el("div", theme, class_="bar-tools"), class_="bar"
     )
-    yield '<main id="main" tabindex="-1"><div class="chat" id="chat">'
 
 
 def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:

@@ -10,8 +10,7 @@ from backscroll.conversation.kinds import HUMAN
 from backscroll.conversation.overview import Overview
 from backscroll.render.documents import Readable
 from backscroll.render.html.element import Html, el, text, trusted
-from backscroll.render.html.export import Assets, footer, page_head
-from backscroll.render.html.icons import icon
+from backscroll.render.html.export import Assets, footer, page_bar, page_head
 from backscroll.render.html.outline import first_words
 from backscroll.render.terminal import clean, clean_line, moment, plural
 
@@ -38,16 +37,7 @@ def index_page(chats: Sequence[ExportedChat], assets: Assets, *, title: str, is_
     """The page that leads to all of them."""
     yield from page_head(title, assets)
     yield '<body class="exported export-list">'
-    theme = el(
-        "button",
-        icon("theme"),
-        type="button",
-        class_="quiet icon-only",
-        id="theme",
-        aria_label="Switch theme",
-        hidden=True,
-    )
-    yield el("header", el("span", "backscroll", class_="brand"), el("div", theme, class_="bar-tools"), class_="bar")
+    yield page_bar()
     yield '<main id="main">'
     yield el("h1", first_words(title, 200))
     yield el("p", plural(len(chats), "chat"), class_="muted")
