@@ -1,4 +1,4 @@
-"""The server's own tables: connections, and migrations as numbered SQL files.
+"""The server's own tables: connections, and bringing them to this version.
 
 These tables cannot be derived from anything: who there is, who may read what, and what happened. They live in the
 schema `team`, beside the index.
@@ -7,20 +7,19 @@ schema `team`, beside the index.
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from backscroll.errors import BackscrollError, NewerVersion
+from backscroll.errors import BackscrollError
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-MOST_IDLE: Final = 8
-LOCK: Final = 0x6273_6372
-"""Of all processes that start at once, one migrates."""
+MAX_IDLE: Final = 8
 SCHEMA: Final = "team"
+MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
 
 class Database:
@@ -74,7 +73,7 @@ class Database:
 
     def _give_back(self, connection: "Connection") -> None:
         with self._lock:
-            is_kept = not self._is_closed and len(self._idle) < MOST_IDLE and not connection.broken
+            is_kept = not self._is_closed and len(self._idle) < MAX_IDLE and not connection.broken
             if is_kept:
                 self._idle.append(connection)
         if not is_kept:
@@ -83,42 +82,17 @@ class Database:
 
 def migrate(database: Database) -> list[str]:
     """Bring the tables up to date; return the names of the migrations that were run."""
-    known = dict(migrations())
-    done = []
-    with database.connect() as connection, connection.transaction():
-        connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
-        connection.execute(f"create schema if not exists {SCHEMA}")
-        connection.execute(
-            "create table if not exists migration (number int primary key, name text not null, "
-            "at timestamptz not null default now())"
-        )
-        applied = {number for (number,) in connection.execute("select number from migration")}
-        if later := applied - known.keys():
-            message = f"a later version of backscroll has changed this database (migration {max(later)})"
-            raise NewerVersion(message, "install that version")
-        for number, (name, statements) in sorted(known.items()):
-            if number not in applied:
-                connection.execute(statements)
-                connection.execute("insert into migration (number, name) values (%s, %s)", (number, name))
-                done.append(name)
-    return done
+    from backscroll.store.postgres.migrate import migrate as run_migrations
+
+    return run_migrations(database.address, MIGRATIONS, SCHEMA)
 
 
 def is_current(database: Database) -> bool:
     """Whether all migrations were run."""
+    from backscroll.store.postgres.migrate import is_current as all_were_run
+
     with database.transaction() as connection:
-        if connection.execute("select to_regclass('team.migration')").fetchone() == (None,):
-            return False
-        applied = {number for (number,) in connection.execute("select number from migration")}
-    return applied == dict(migrations()).keys()
-
-
-def migrations() -> Iterator[tuple[int, tuple[str, bytes]]]:
-    """The migrations by number: name and statements."""
-    for file in files("backscroll.team").joinpath("migrations").iterdir():
-        number, _, name = file.name.removesuffix(".sql").partition("_")
-        if number.isdecimal():
-            yield int(number), (name, file.read_bytes())
+        return all_were_run(connection, MIGRATIONS, SCHEMA)
 
 
 def check_role(database: Database) -> None:

@@ -14,8 +14,8 @@ MIGRATIONS: Final = Path(__file__).with_name("migrations")
 LOCK: Final = 0x6273_6372
 
 
-def migrate(address: str, folder: Path = MIGRATIONS, part: str = "store") -> list[str]:
-    """Run the files of a folder that were not run yet, in order; returns their names. `part` says what they are for.
+def migrate(address: str, folder: Path = MIGRATIONS, schema: str = SCHEMA) -> list[str]:
+    """Run the files of a folder that were not run yet, in order, in a schema of their own; returns their names.
 
     Several processes may do so at once: one does the work, the others wait for it.
     """
@@ -23,32 +23,28 @@ def migrate(address: str, folder: Path = MIGRATIONS, part: str = "store") -> lis
     done = []
     with translate_errors(), psycopg.connect(address) as connection:
         connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
-        if connection.execute("select to_regnamespace(%s)", (SCHEMA,)).fetchone() == (None,):
-            connection.execute(SQL("create schema {}").format(Identifier(SCHEMA)))
-        connection.execute(SQL("set local search_path = {}, public").format(Identifier(SCHEMA)))
+        if connection.execute("select to_regnamespace(%s)", (schema,)).fetchone() == (None,):
+            connection.execute(SQL("create schema {}").format(Identifier(schema)))
+        connection.execute(SQL("set local search_path = {}, public").format(Identifier(schema)))
         connection.execute(
-            "create table if not exists migrations (part text, name text, applied timestamptz default now(),"
-            " primary key (part, name))"
+            "create table if not exists migrations (name text primary key, applied timestamptz default now())"
         )
-        found = connection.execute("select name from migrations where part = %s", (part,)).fetchall()
-        known = {str(name) for (name,) in found}
+        known = {str(name) for (name,) in connection.execute("select name from migrations")}
         if known - {file.name for file in files}:
             raise NewerVersion("a later version of backscroll uses this database", "update backscroll on this machine")
         for file in files:
             if file.name not in known:
                 connection.execute(file.read_text(encoding="utf-8").encode())
-                connection.execute("insert into migrations (part, name) values (%s, %s)", (part, file.name))
+                connection.execute("insert into migrations (name) values (%s)", (file.name,))
                 done.append(file.name)
     return done
 
 
 def is_current(
-    connection: psycopg.Connection[tuple[object, ...]], folder: Path = MIGRATIONS, part: str = "store"
+    connection: psycopg.Connection[tuple[object, ...]], folder: Path = MIGRATIONS, schema: str = SCHEMA
 ) -> bool:
     """Whether every file of a folder was run."""
-    if connection.execute("select to_regclass(%s)", (f"{SCHEMA}.migrations",)).fetchone() == (None,):
+    if connection.execute("select to_regclass(%s)", (f"{schema}.migrations",)).fetchone() == (None,):
         return False
-    found = connection.execute(
-        SQL("select name from {}.migrations where part = %s").format(Identifier(SCHEMA)), (part,)
-    ).fetchall()
+    found = connection.execute(SQL("select name from {}.migrations").format(Identifier(schema)))
     return {str(name) for (name,) in found} >= {file.name for file in folder.glob("[0-9]*.sql")}
