@@ -24,6 +24,7 @@ class TantivyWords:
 
     def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
         self.hidden = state.hidden
+        self.marks = state.marks
         self._searcher = state.searcher
         self._shape = state.sizes
         self._rows = rows

@@ -14,11 +14,12 @@ from backscroll.store.postgres.connection import OwnerRows, PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.indexing import WordWriter
 from backscroll.store.postgres.migrate import is_current
-from backscroll.store.postgres.reader import PgReader, marks_of
+from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.roles import refuse_unsafe_roles
 from backscroll.store.postgres.tables import PgTables, forget_words
 from backscroll.store.postgres.user_sql import views_of
 from backscroll.store.postgres.visible import PgRows
+from backscroll.store.postgres.words import PgWords
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import EVERYTHING, IndexedFile, Scope
 from backscroll.store.search.words import STAGES, quoted
@@ -229,7 +230,7 @@ class PgStore:
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         rows = OwnerRows(self._open())
-        for stage, mark in zip(STAGES, marks_of(PgRows(self._open(), EVERYTHING)), strict=True):
+        for stage, mark in zip(STAGES, PgWords(PgRows(self._open(), EVERYTHING)).marks, strict=True):
             found = select(rows, WAITING.format(roles=quoted(stage)), (mark, limit))
             if found:
                 return [

@@ -10,6 +10,7 @@ from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
 from backscroll.store.postgres.visible import PgRows
 from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
+from backscroll.store.search.words import STAGES
 from backscroll.store.sql.statements import array, select
 
 MAX_TOOLS: Final = 10_000
@@ -29,6 +30,12 @@ class PgWords:
     def __init__(self, rows: PgRows) -> None:
         self._rows = rows
         self._frequencies: dict[str, int] = {}
+
+    @property
+    def marks(self) -> list[int]:
+        """The last passage of each stage that is searchable."""
+        noted = dict(select(self._rows, "select name, value from marks"))
+        return [int(noted.get(f"stage {number}", 0)) for number in range(len(STAGES))]
 
     @cached_property
     def _build(self) -> tuple[int, int, int, bool]:

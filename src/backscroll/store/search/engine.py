@@ -33,6 +33,11 @@ class WordEngine(Protocol):
         ...
 
     @property
+    def marks(self) -> list[int]:
+        """The last passage of each stage that is searchable."""
+        ...
+
+    @property
     def hidden(self) -> tuple[Node, ...]:
         """What no query finds, because the rows no longer have it."""
         ...
