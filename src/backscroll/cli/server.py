@@ -66,15 +66,22 @@ def command(
 
     Without options it starts a PostgreSQL of its own and keeps everything in one folder, on this machine only. It
     prints a link for the first administrator, and the command that connects a machine. `web` and `worker` are its two
-    parts, to be run apart.
+    parts, to be run apart. With --demo, three people in two teams have sent the sample conversations; it prints a link
+    to sign in as each of them, and removes everything when you stop it.
 
     \b
     Examples:
       backscroll server
+      backscroll server --demo
       backscroll server --data /srv/backscroll --port 8520
       backscroll server --host 0.0.0.0 --url https://team.example.org --database postgresql://… --objects s3://…
     """
     if context.invoked_subcommand is not None:
+        return
+    if current_request().demo:
+        from backscroll.cli.server_demo import serve_demo
+
+        serve_demo(port, named=bool(data or database or objects or oidc_issuer or url))
         return
     from backscroll.team.serve import open_database, prepare, serve_web, worker_process
 

@@ -39,6 +39,8 @@ class TeamContext:
     """Where people find it, without a trailing slash."""
     oidc: OidcProvider | None = None
     """The identity provider; None if there is none."""
+    demo_links: Mapping[str, str] = field(default_factory=dict)
+    """In a demo, the secrets with which anyone signs in as one of its people: secret → handle."""
 
     @property
     def is_secure(self) -> bool:

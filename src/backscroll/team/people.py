@@ -163,6 +163,13 @@ def person_of(connection: "Connection", org: int, handle: str) -> Person:
     raise NothingFound(f"there is no {handle} here", "see People and teams")
 
 
+def person_named(connection: "Connection", handle: str) -> Person:
+    """A person by handle, which is unique on the server; NothingFound if they were disabled."""
+    for person in _people(connection, "p.handle = %s and p.disabled is null", handle):
+        return person
+    raise NothingFound(f"there is no {handle} here", "ask an administrator")
+
+
 def people(connection: "Connection", org: int) -> list[Person]:
     """Everyone of an organisation."""
     return _people(connection, "p.org = %s", org)

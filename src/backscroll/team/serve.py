@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -104,6 +104,7 @@ def serve_web(
     port: int | None = None,
     url: str | None = None,
     oidc: OidcSettings | None = None,
+    demo_links: Mapping[str, str] | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`."""
@@ -117,7 +118,7 @@ def serve_web(
         viewers = Viewers(Libraries(place.data, database), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
-        context = TeamContext(database, open_remote(place.objects_address), found_at, provider)
+        context = TeamContext(database, open_remote(place.objects_address), found_at, provider, demo_links or {})
         app = make_team_app(context, viewers, names_of(host, listener))
         server = TeamProcess(server_config(app, connections), database, viewers)
         server.when_ready = lambda: on_ready(_started(context, server))

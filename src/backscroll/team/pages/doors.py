@@ -12,7 +12,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import approve, deny, waiting
 from backscroll.team.pages.parts import field, plain_document, team_document
-from backscroll.team.people import Person, accept, invited, with_password
+from backscroll.team.people import Person, accept, invited, person_named, with_password
 from backscroll.team.secrets import SHORTEST_PASSWORD
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
 
@@ -54,6 +54,9 @@ FAILED: Final = FailedSignIns()
 def sign_in(request: TeamRequest) -> Html | Response:
     """The form, and what it sends."""
     if request.http.method != "POST":
+        handle = request.context.demo_links.get(request.get("link"))
+        if handle is not None:
+            return enter(request, person_named(request.connection, handle), request.get("next", "/"))
         return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
     address = request.http.client.host if request.http.client else ""

@@ -1,0 +1,42 @@
+"""Who leads a team. A lead sees the team's sums; it gives no right to read."""
+
+from typing import TYPE_CHECKING
+
+from backscroll.errors import NothingFound
+from backscroll.team.audit import record
+from backscroll.team.people import Person, person_of
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+
+def set_lead(connection: "Connection", by: Person, team: int, handle: str, *, undo: bool = False) -> None:
+    """Let a member of a team lead it, or no more."""
+    member = person_of(connection, by.org, handle)
+    row = connection.execute(
+        "update membership m set role = %s from team t where t.id = m.team and t.org = %s and m.team = %s"
+        " and m.person = %s returning t.name",
+        ("member" if undo else "lead", by.org, team, member.id),
+    ).fetchone()
+    if row is None:
+        raise NothingFound(f"{handle} is not in this team", "see People and teams")
+    record(connection, by.org, by.handle, "team.member" if undo else "team.lead", row[0], handle)
+
+
+def leads_of(connection: "Connection", org: int) -> dict[int, set[str]]:
+    """The handles of those who lead, by team."""
+    found: dict[int, set[str]] = {}
+    rows = connection.execute(
+        "select m.team, p.handle from membership m join person p on p.id = m.person join team t on t.id = m.team"
+        " where t.org = %s and m.role = 'lead'",
+        (org,),
+    )
+    for team, handle in rows:
+        found.setdefault(team, set()).add(handle)
+    return found
+
+
+def led_by(connection: "Connection", person: Person) -> frozenset[int]:
+    """The teams that a person leads."""
+    rows = connection.execute("select team from membership where person = %s and role = 'lead'", (person.id,))
+    return frozenset(team for (team,) in rows)
