@@ -8,31 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll import system
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
+from backscroll.cli.server_data import COMMANDS
+from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
 
 SHORTEST_SECRET = 16
 
 if TYPE_CHECKING:
     from backscroll.team.oidc import OidcSettings
-    from backscroll.team.serve import ServerPlace, StartedServer
-
-
-def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say where a server keeps everything."""
-    for option in (
-        click.option("--objects", envvar="BACKSCROLL_OBJECTS", metavar="ADDRESS",
-                     help="Where objects are stored: a folder or s3://…; else in the data folder."),
-        click.option("--database", envvar="BACKSCROLL_DATABASE", metavar="ADDRESS",
-                     help="The PostgreSQL to use, postgresql://…; else one is started in the data folder."),
-        click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="BACKSCROLL_DATA",
-                     help="The data folder."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    from backscroll.team.serve import StartedServer
 
 
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,7 +72,7 @@ def command(
         return
     from backscroll.team.serve import open_database, prepare, serve_web, worker_process
 
-    place = _place(data, database, objects)
+    place = place_of(data, database, objects)
     with open_database(place) as opened:
         prepare(opened)
         with worker_process(place, opened):
@@ -109,7 +96,7 @@ def server_web(
     """
     from backscroll.team.serve import open_database, serve_web
 
-    place = _place(data, database, objects)
+    place = place_of(data, database, objects)
     with open_database(place) as opened:
         oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
         serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
@@ -131,7 +118,7 @@ def server_worker(with_parent: bool, data: Path | None, database: str | None, ob
     stop = threading.Event()
     if with_parent:
         stop_with_parent(stop)
-    place = _place(data, database, objects)
+    place = place_of(data, database, objects)
     with open_database(place) as opened:
         run_worker(place, opened, stop)
 
@@ -148,18 +135,12 @@ def server_migrate(data: Path | None, database: str | None, objects: str | None)
     """
     from backscroll.team.serve import open_database, prepare
 
-    with open_database(_place(data, database, objects)) as opened:
+    with open_database(place_of(data, database, objects)) as opened:
         done = prepare(opened)
     if current_request().json:
         write_json({"migrations": done})
     else:
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
-
-
-def _place(data: Path | None, database: str | None, objects: str | None) -> "ServerPlace":
-    from backscroll.team.serve import ServerPlace
-
-    return ServerPlace((data or _default_data()).absolute(), database, objects)
 
 
 def _oidc(issuer: str | None, client: str | None, admits_everyone: bool) -> "OidcSettings | None":
@@ -174,15 +155,6 @@ def _oidc(issuer: str | None, client: str | None, admits_everyone: bool) -> "Oid
     return OidcSettings(issuer, client, secret, admits_everyone)
 
 
-def _default_data() -> Path:
-    """PostgreSQL does not run as root, and no other user can enter root's own folder."""
-    if system.user_id() == 0:
-        return Path(os.sep, "var", "lib", "backscroll")
-    import platformdirs
-
-    return platformdirs.user_data_path("backscroll-server", appauthor=False)
-
-
 def _say(started: "StartedServer") -> None:
     import sys
 
@@ -191,3 +163,7 @@ def _say(started: "StartedServer") -> None:
         write(f"  first administrator:  {started.first_link}")
     write(f"  connect a machine:    backscroll connect {started.url}")
     sys.stdout.flush()
+
+
+for one in COMMANDS:
+    command.add_command(one)

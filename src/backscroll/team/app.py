@@ -11,17 +11,30 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from backscroll.errors import BackscrollError
+from backscroll.files.source_key import owner_of
 from backscroll.httpd.guard import Access, Guard
 from backscroll.httpd.listening import LOOPBACK_NAMES
 from backscroll.team.connect_routes import ROUTES as CONNECT
 from backscroll.team.context import TeamContext, team_page
 from backscroll.team.database import is_current
-from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored
+from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored, UnknownDeviceError
 from backscroll.team.devices import device_of, note_sent
 from backscroll.team.doorkeeper import Doorkeeper
+from backscroll.team.erasures import JOB as ERASE
+from backscroll.team.erasures import to_be_erased
 from backscroll.team.jobs import want
 from backscroll.team.metrics import metrics
-from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing, single_sign_on, start
+from backscroll.team.pages import (
+    account,
+    audit_page,
+    devices_page,
+    doors,
+    erasing_page,
+    people_page,
+    sharing,
+    single_sign_on,
+    start,
+)
 from backscroll.team.pages.parts import links_for
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
@@ -65,8 +78,14 @@ def _device_of(context: TeamContext) -> DeviceOf:
 def _stored(context: TeamContext) -> Stored:
     def note(device: str, size: int) -> None:
         with context.database.transaction() as connection:
-            note_sent(connection, device, size)
-            want(connection, "pull", device)
+            is_known = note_sent(connection, device, size)
+            owner = owner_of(device)
+            if is_known:
+                want(connection, "pull", device)
+            elif owner in to_be_erased(connection):  # it was on its way: what was just stored is removed, too
+                want(connection, ERASE, owner)
+        if not is_known:
+            raise UnknownDeviceError
 
     return note
 
@@ -111,6 +130,11 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/teams", team_page(people_page.add_team), methods=["POST"]),
     Route("/teams/{team}", team_page(people_page.change_team), methods=["POST"]),
     Route("/audit", team_page(audit_page.show)),
+    Route("/retention", team_page(erasing_page.show)),
+    Route("/erasures", team_page(erasing_page.erase), methods=["POST"]),
+    Route("/erasures/{handle}", team_page(erasing_page.confirm)),
+    Route("/holds", team_page(erasing_page.hold), methods=["POST"]),
+    Route("/holds/{hold}/release", team_page(erasing_page.release), methods=["POST"]),
     Route("/shared", team_page(sharing.shared)),
     Route("/readers", team_page(sharing.readers)),
     Route("/chats/{chat}/audience", team_page(sharing.audience), methods=["GET", "POST"]),

@@ -145,9 +145,14 @@ def device_of(connection: "Connection", secret: str) -> str | None:
     return str(row[0]) if row else None
 
 
-def note_sent(connection: "Connection", device: str, size: int) -> None:
-    """A device has sent so many bytes."""
-    connection.execute("update device set sent_bytes = sent_bytes + %s where name = %s", (size, device))
+def note_sent(connection: "Connection", device: str, size: int) -> bool:
+    """A device has sent so many bytes; False if it was revoked meanwhile."""
+    return (
+        connection.execute(
+            "update device set sent_bytes = sent_bytes + %s where name = %s and revoked is null", (size, device)
+        ).rowcount
+        > 0
+    )
 
 
 def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:

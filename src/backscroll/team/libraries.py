@@ -37,11 +37,11 @@ class Libraries:
 
     def own(self, handle: str) -> Library:
         """The library of a person, to be brought up to date."""
-        return postgres_library(self.settings(handle), self._database.address, self._number(handle))
+        return postgres_library(self.settings(handle), self._database.address, self.number(handle))
 
     def opener(self, handle: str) -> LibraryOpener:
         """Opens the library of a person, to be read."""
-        number = self._number(handle)
+        number = self.number(handle)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
             return postgres_library(settings, self._database.address, number, keeps=False)
@@ -54,14 +54,14 @@ class Libraries:
 
     def opener_of_shared(self, owner: str, chats: Sequence[str]) -> LibraryOpener:
         """Opens what an owner shared, for a reader whose settings are given."""
-        number = self._number(owner)
+        number = self.number(owner)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
             return postgres_library(settings, self._database.address, number, keeps=False, only_chats=chats)
 
         return opened
 
-    def _number(self, handle: str) -> int:
+    def number(self, handle: str) -> int:
         """The number of a person; a handle never gets another."""
         if handle not in self._numbers:
             with self._database.transaction() as connection:

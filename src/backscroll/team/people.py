@@ -105,6 +105,8 @@ def invite_again(connection: "Connection", by: Person, handle: str) -> str:
     person = person_of(connection, by.org, handle)
     if person.role == "owner" and by.role != "owner":
         raise UsageError("only an owner does this for an owner", "ask one")
+    if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
+        raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     connection.execute("delete from invitation where person = %s", (person.id,))
     record(connection, by.org, by.handle, "person.invite", handle)
     return _invite(connection, by.org, person.id, by.id)
@@ -158,7 +160,7 @@ def find_person(connection: "Connection", number: int) -> Person:
 
 def person_of(connection: "Connection", org: int, handle: str) -> Person:
     """A person of an organisation by handle, disabled or not."""
-    for person in _people(connection, "p.org = %s and p.handle = %s", org, handle):
+    for person in _people(connection, "p.org = %s and p.handle = %s and p.erased is null", org, handle):
         return person
     raise NothingFound(f"there is no {handle} here", "see People and teams")
 
@@ -172,7 +174,7 @@ def person_named(connection: "Connection", handle: str) -> Person:
 
 def people(connection: "Connection", org: int) -> list[Person]:
     """Everyone of an organisation."""
-    return _people(connection, "p.org = %s", org)
+    return _people(connection, "p.org = %s and p.erased is null", org)
 
 
 def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = False) -> None:
@@ -180,6 +182,8 @@ def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = F
     person = person_of(connection, by.org, handle)
     if person.id == by.id or (person.role == "owner" and by.role != "owner"):
         raise UsageError(f"{handle} cannot be disabled by you", "ask another owner")
+    if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
+        raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     connection.execute(
         "update person set disabled = case when %s then null else now() end where id = %s", (undo, person.id)
     )

@@ -71,9 +71,19 @@ class Viewers:
                 with viewer.state.library() as library:
                     chats = viewer.state.open_chats.catch_up(library)
                     newest = [chat.overview.id for chat in library.chats(limit=NEWEST)]
+            except NothingFound:  # there is no index any more: the person was erased
+                self._drop(viewer)
+                continue
             except BackscrollError:
                 continue
             viewer.feed.tell([*chats, *newest])
+
+    def _drop(self, viewer: PersonViewer) -> None:
+        with self._lock:
+            for key in [key for key, one in self._open.items() if one is viewer]:
+                del self._open[key]
+        viewer.feed.end()
+        viewer.state.close()
 
     def close(self) -> None:
         """Close all of them."""

@@ -18,6 +18,10 @@ from backscroll.sync.objects import devices_in, folder_of
 from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
+from backscroll.team.erase_person import erase_person
+from backscroll.team.erasures import JOB as ERASE
+from backscroll.team.erasures import to_be_erased
+from backscroll.team.exclusive import exclusive
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
 from backscroll.team.libraries import Libraries
 
@@ -44,9 +48,12 @@ class Worker:
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
         listening: Connection | None = None
-        self.look_for_objects()
+        has_looked = False
         while not stop.is_set():
             try:
+                if not has_looked:
+                    self.look_for_objects()
+                    has_looked = True
                 while not stop.is_set() and self.do_next():
                     pass
                 if listening is None or listening.closed:
@@ -76,19 +83,39 @@ class Worker:
         """Want every device pulled that has objects: what was stored before a crash has no job."""
         devices = devices_in(self._objects.list())
         with self._database.transaction() as connection:
+            erased = to_be_erased(connection)
             for device in devices:
-                want(connection, "pull", device)
+                owner = owner_of(device)
+                want(connection, *((ERASE, owner) if owner in erased else ("pull", device)))
 
     def _do(self, job: Job) -> None:
+        if job.kind == ERASE:
+            erase_person(self._database, self._objects, self._libraries, job.about)
+            self._tell(job.about)
+        if job.kind in {"index", "pull"}:
+            owner = owner_of(job.about) or job.about
+            with exclusive(self._database, self._libraries.number(owner)):
+                if not self._is_erased(owner):
+                    self._bring_up_to_date(job)
+
+    def _is_erased(self, handle: str) -> bool:
+        with self._database.transaction() as connection:
+            return handle in to_be_erased(connection)
+
+    def _bring_up_to_date(self, job: Job) -> None:
         if job.kind == "index":  # a new person has an empty library, not none
             with self._libraries.own(job.about) as library:
                 library.update()
-        if job.kind == "pull":
-            pulled = take(self._libraries, self._objects, job.about)
-            with self._database.transaction() as connection:
-                connection.execute("select pg_notify(%s, %s)", (CHANGED, owner_of(job.about)))
-            if pulled.problems:
-                raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
+            return
+        pulled = take(self._libraries, self._objects, job.about)
+        self._tell(owner_of(job.about))
+        if pulled.problems:
+            raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
+
+    def _tell(self, handle: str) -> None:
+        """Tell web processes that the library of a person has changed."""
+        with self._database.transaction() as connection:
+            connection.execute("select pg_notify(%s, %s)", (CHANGED, handle))
 
 
 def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:

@@ -41,6 +41,8 @@ def places(person: Person) -> list[tuple[str, str]]:
         ("/people", "People and teams"),
         ("/account", "Account"),
     ]
+    if person.is_administrator or person.is_auditor:
+        found.append(("/retention", "Retention and erasures"))
     return [*found, ("/audit", "Audit")] if person.is_auditor else found
 
 

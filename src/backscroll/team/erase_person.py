@@ -1,0 +1,180 @@
+"""Erase a person: rows and words, the archive, the objects, and everything about them in the server's own tables.
+
+Every step can be done again: what is cut off is finished by the next try. The tables are written anew at the end,
+because deleted rows leave their bytes in the pages of a table until other rows take their place.
+"""
+
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from psycopg.sql import SQL, Identifier
+
+from backscroll.errors import BackscrollError, Busy
+from backscroll.sync.objects import ROOT
+from backscroll.sync.remotes import Remote
+from backscroll.team.audit import record
+from backscroll.team.erasures import Erasure, erasure_of, lock_out
+from backscroll.team.exclusive import exclusive
+from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.libraries import Libraries
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection, Database
+
+MOST_LISTINGS: Final = 5
+LOCK_WAIT: Final = "5s"
+PATIENCE: Final = 30.0
+LONGEST_WAIT: Final = 600.0
+POLL_SECONDS: Final = 0.05
+KEPT: Final = frozenset({("access", "reader")})
+"""Who read a chat is told to its owner, also when the reader is erased."""
+
+
+def erase_person(database: "Database", objects: Remote, libraries: Libraries, handle: str) -> int:
+    """Do what the ledger says about a person; return how many objects were removed."""
+    with database.transaction() as connection:
+        entry = erasure_of(connection, handle)
+    if entry is None:
+        return 0
+    if entry.done is not None:  # what was on its way
+        return remove_objects(objects, handle)
+    with exclusive(database, entry.person):
+        with database.transaction() as connection:
+            _begin(connection, entry)
+        _remove_library(libraries, handle)
+        count = remove_objects(objects, handle)
+        with database.transaction() as connection:
+            _remove_rows(connection, entry)
+        write_tables_anew(database)
+        with database.transaction() as connection:
+            _finish(connection, entry, count)
+    return count
+
+
+def erase_now(database: "Database", objects: Remote, libraries: Libraries, handle: str) -> int:
+    """The same for a person who waits for it: if a worker is at it, wait until it is done."""
+    ends = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            erase_person(database, objects, libraries, handle)
+        except Busy:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)
+        with database.transaction() as connection:
+            entry = erasure_of(connection, handle)
+        if entry is None or entry.done is not None:
+            return entry.objects if entry else 0
+
+
+def _begin(connection: "Connection", entry: Erasure) -> None:
+    lock_person(connection, entry.person)
+    if held := holds_on(connection, entry.person):
+        raise HeldError(held[0])
+    lock_out(connection, entry.person)  # a restored database may have older rows
+    connection.execute("update erasure set begun = coalesce(begun, now()) where person = %s", (entry.person,))
+
+
+def _remove_library(libraries: Libraries, handle: str) -> None:
+    with libraries.own(handle) as library:
+        library.store.start_writing()  # Busy while another process indexes
+        library.discard()
+    folder: Path = libraries.settings(handle).library
+    if folder.is_dir():
+        shutil.rmtree(folder)
+
+
+def remove_objects(objects: Remote, handle: str) -> int:
+    """Remove every object of every machine of a person, also those that arrive meanwhile."""
+    prefix = f"{ROOT}{quote(f'{handle}/', safe='')}"
+    count = 0
+    for _ in range(MOST_LISTINGS):
+        found = [one.name for one in objects.list(prefix)]
+        for name in found:
+            objects.delete(name)
+        count += len(found)
+        if not found:
+            return count
+    raise Busy(f"objects of {handle} still arrive", "it is tried again later")
+
+
+def _remove_rows(connection: "Connection", entry: Erasure) -> None:
+    """Delete the rows of a person: every table that refers to a person says so with `on delete cascade`."""
+    for table, column, action in connection.execute(REFERENCES).fetchall():
+        if (table, column) in KEPT:
+            continue
+        names = {"table": Identifier(table), "column": Identifier(column)}
+        if action == "c":
+            connection.execute(SQL("delete from {table} where {column} = %s").format(**names), (entry.person,))
+        elif table == "invitation":
+            connection.execute(
+                SQL("update {table} set {column} = null where {column} = %s").format(**names), (entry.person,)
+            )
+    connection.execute(
+        "delete from job where kind <> 'erase' and (about = %s or starts_with(about, %s))",
+        (entry.handle, f"{entry.handle}/"),
+    )
+    connection.execute(
+        "update person set name = 'erased', email = null, password = null, issuer = null, subject = null,"
+        " erased = coalesce(erased, now()) where id = %s",
+        (entry.person,),
+    )
+
+
+def write_tables_anew(database: "Database") -> None:
+    """Write every table and its indexes anew, without the bytes of deleted rows; Busy if one is in use for too long.
+
+    Also the statistics of the planner, which hold values of rows; the owner of a database may do so.
+    """
+    import psycopg
+
+    with database.connect() as connection:
+        _await_older(connection)
+        connection.execute(f"set lock_timeout = '{LOCK_WAIT}'")
+        try:
+            for schema, name in connection.execute(TABLES).fetchall():
+                connection.execute(SQL("vacuum (full, analyze) {}").format(Identifier(schema, name)))
+            connection.execute("vacuum (full) pg_catalog.pg_statistic")
+        except psycopg.errors.LockNotAvailable as error:
+            raise Busy("a table of the database is in use", "it is tried again later") from error
+        except psycopg.Error as error:
+            message = f"the tables could not be written anew: {type(error).__name__}"
+            raise BackscrollError(message, "see the log of the database") from error
+
+
+def _await_older(connection: "Connection") -> None:
+    """Wait for transactions that began before now: they may see deleted rows, which are then kept."""
+    older = set(connection.execute(RUNNING).fetchall())
+    ends = time.monotonic() + PATIENCE
+    while older := older & set(connection.execute(RUNNING).fetchall()):
+        if time.monotonic() > ends:
+            raise Busy("an older transaction still sees what was deleted", "it is tried again later")
+        time.sleep(POLL_SECONDS)
+
+
+def _finish(connection: "Connection", entry: Erasure, objects: int) -> None:
+    row = connection.execute(
+        "update erasure set done = now(), objects = objects + %s where person = %s and done is null returning objects",
+        (objects, entry.person),
+    ).fetchone()
+    if row is not None:
+        record(connection, entry.org, "server", "person.erased", entry.handle, f"{row[0]} objects")
+
+
+REFERENCES: Final = """
+select c.relname, a.attname, k.confdeltype::text from pg_constraint k
+join pg_class c on c.oid = k.conrelid
+join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+where k.contype = 'f' and k.confrelid = 'team.person'::regclass
+"""
+TABLES: Final = """
+select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname in ('team', 'backscroll') and c.relkind in ('r', 'm') order by 1, 2
+"""
+RUNNING: Final = """
+select pid, xact_start from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid() and backend_xmin is not null
+"""

@@ -1,0 +1,109 @@
+"""The ledger of erasures: who is to be erased, by whom it was asked, and when it was done.
+
+Asking takes effect at once: the person is out, and what they shared is no longer shown. A worker then removes
+everything that is theirs (`erase_person`). The ledger and the audit log remain.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.team.audit import record
+from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.jobs import want
+from backscroll.team.people import Person, person_of
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+JOB: Final = "erase"
+OPERATOR: Final = "server"
+"""Who asks on the command line of the server."""
+
+
+class Erasure(NamedTuple):
+    """An entry of the ledger."""
+
+    handle: str
+    person: int
+    org: int
+    reason: str
+    asked_by: str
+    asked: datetime
+    done: datetime | None
+    objects: int
+
+
+def find_by_name(connection: "Connection", name: str) -> Person:
+    """A person of any organisation, by handle or by e-mail address: for the command line of the server."""
+    found = connection.execute(
+        "select org, handle from person where (handle = %s or lower(email) = lower(%s)) and erased is null",
+        (name.strip().lower(), name.strip()),
+    ).fetchall()
+    if len(found) != 1:
+        problem = f"{len(found)} people have the address {name}" if found else f"there is no person {name}"
+        raise NothingFound(problem, "give the handle, as People and teams shows it")
+    return person_of(connection, *found[0])
+
+
+def ask_erasure(connection: "Connection", by: Person | None, handle: str, org: int, reason: str = "") -> None:
+    """Have a person erased. Without `by` it was asked on the command line of the server."""
+    person = person_of(connection, org, handle)
+    _check_asker(connection, by, person)
+    lock_person(connection, person.id)
+    if held := holds_on(connection, person.id):
+        raise HeldError(held[0])
+    if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
+        raise UsageError(f"the erasure of {handle} was asked for already", "see Retention and erasures")
+    actor = by.handle if by else OPERATOR
+    connection.execute(
+        "insert into erasure (org, person, handle, reason, asked_by) values (%s, %s, %s, %s, %s)",
+        (org, person.id, handle, reason.strip()[:300], actor),
+    )
+    lock_out(connection, person.id)
+    record(connection, org, actor, "person.erase", handle)
+    want(connection, JOB, handle)
+
+
+def _check_asker(connection: "Connection", by: Person | None, person: Person) -> None:
+    if by is not None and by.id == person.id:
+        raise UsageError("you cannot erase yourself", "ask another owner")
+    if by is not None and person.role == "owner" and by.role != "owner":
+        raise UsageError("only an owner erases an owner", "ask one")
+    others = connection.execute(
+        "select 1 from person where org = %s and role = 'owner' and disabled is null and id <> %s",
+        (person.org, person.id),
+    ).fetchone()
+    if person.role == "owner" and others is None:
+        raise UsageError(f"{person.handle} is the only owner", "make another one first")
+
+
+def lock_out(connection: "Connection", person: int) -> None:
+    """End everything by which a person or a machine of theirs comes in, and what they share."""
+    connection.execute("update person set disabled = coalesce(disabled, now()) where id = %s", (person,))
+    for table in ("web_session", "api_key", "invitation", "device_request"):
+        connection.execute(f"delete from {table} where person = %s", (person,))  # noqa: S608 - names of ours
+    connection.execute("update device set revoked = coalesce(revoked, now()) where person = %s", (person,))
+    connection.execute("delete from share where owner = %s", (person,))
+
+
+def erasures(connection: "Connection", org: int) -> list[Erasure]:
+    """The ledger of an organisation, the newest first."""
+    return _read(connection, "org = %s", org)
+
+
+def erasure_of(connection: "Connection", handle: str) -> Erasure | None:
+    """The entry about a person; None if they are not to be erased."""
+    return next(iter(_read(connection, "handle = %s", handle)), None)
+
+
+def to_be_erased(connection: "Connection") -> set[str]:
+    """Everyone of whom nothing may be taken: they were erased, or will be."""
+    return {str(handle) for (handle,) in connection.execute("select handle from erasure")}
+
+
+def _read(connection: "Connection", condition: str, value: object) -> list[Erasure]:
+    return [Erasure(*row) for row in connection.execute(f"{ERASURES} where {condition} order by id desc", (value,))]
+
+
+ERASURES: Final = "select handle, person, org, reason, asked_by, asked, done, objects from erasure"

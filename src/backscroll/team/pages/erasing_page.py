@@ -1,0 +1,147 @@
+"""Retention and erasures: what is removed for good, by whom it was asked, and what must be kept."""
+
+from starlette.responses import Response
+
+from backscroll.errors import UsageError
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.team.context import TeamRequest, not_found, see
+from backscroll.team.erasures import Erasure, ask_erasure, erasures
+from backscroll.team.holds import Hold, holds, holds_on, place_hold, release_hold
+from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.people import Person, people, person_of
+
+HERE = "/retention"
+
+
+def show(request: TeamRequest) -> Html:
+    """The ledger of erasures and the holds. Administrators ask for erasures; owners and auditors place holds."""
+    person = reader(request)
+    found = people(request.connection, person.org)
+    return team_document(
+        "Retention and erasures",
+        person,
+        HERE,
+        el("h2", "Erasures"),
+        table(
+            ("Person", "Asked by", "Asked", "Reason", "Done"),
+            (_erasure_row(one) for one in erasures(request.connection, person.org)),
+            "Nobody was erased.",
+        ),
+        _choice(person, found) if person.is_administrator else NOTHING,
+        el("h2", "Legal holds"),
+        el("p", "What is under a hold is not erased and does not expire."),
+        table(
+            ("What", "Reason", "Placed by", "Since", ""),
+            (_hold_row(person, one) for one in holds(request.connection, person.org)),
+            "There is no hold.",
+        ),
+        _hold_form(found) if person.is_auditor else NOTHING,
+        lead="An erased person leaves nothing but these entries and the audit log: chats, words, objects, shares, keys"
+        " and sessions are removed, and the files of the database are written anew.",
+    )
+
+
+def reader(request: TeamRequest) -> Person:
+    """Who asks, if they may see this page."""
+    person = request.person
+    return person if person.is_administrator or person.is_auditor else not_found()
+
+
+def _erasure_row(one: Erasure) -> tuple[object, ...]:
+    done = join([moment_text(one.done), f" ({one.objects} objects)"]) if one.done else "is being done"
+    return el("strong", one.handle), one.asked_by, moment_text(one.asked), one.reason or "–", done
+
+
+def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
+    what = join([el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "everything"])
+    end = button(f"/holds/{one.id}/release", "Release") if person.is_auditor else NOTHING
+    return what, one.reason, one.placed_by, moment_text(one.placed), end
+
+
+def _options(found: list[Person]) -> list[Html]:
+    return [el("option", f"{one.handle} ({one.name})", value=one.handle) for one in found]
+
+
+def _choice(by: Person, found: list[Person]) -> Html:
+    """Links, not a form: the next page asks to confirm."""
+    links = [
+        el("a", one.handle, href=f"/erasures/{one.handle}", class_="button")
+        for one in found
+        if one.id != by.id and (one.role != "owner" or by.role == "owner")
+    ]
+    return join([el("h3", "Erase someone"), el("p", links, class_="buttons")]) if links else NOTHING
+
+
+def _hold_form(found: list[Person]) -> Html:
+    return el(
+        "form",
+        el("label", el("span", "Person"), el("select", _options(found), name="handle"), class_="field"),
+        field("One chat only (its id; empty: everything)", "chat"),
+        field("Reason", "reason", required=True, maxlength=300),
+        el("button", "Place a hold"),
+        method="post", action="/holds", class_="row-form",
+    )  # fmt: skip
+
+
+def confirm(request: TeamRequest) -> Html:
+    """What erasing someone means, and a form that asks for their handle."""
+    by = request.administrator()
+    person = person_of(request.connection, by.org, str(request.http.path_params["handle"]))
+    held = holds_on(request.connection, person.id)
+    if held:
+        text = f"{person.handle} is under a legal hold and cannot be erased: {held[0].reason}."
+        return team_document("Erase someone", by, HERE, el("p", text, class_="problem", role="alert"))
+    counts = request.connection.execute(COUNTS, (person.id, person.id)).fetchone() or (0, 0)
+    form = el(
+        "form",
+        field(f"Type {person.handle} to confirm", "confirm", required=True, autocomplete="off", autocapitalize="none"),
+        field("Reason (for the ledger)", "reason", maxlength=300),
+        el("input", type="hidden", name="handle", value=person.handle),
+        el("button", f"Erase {person.handle} for good", class_="danger"),
+        method="post", action="/erasures", class_="row-form",
+    )  # fmt: skip
+    return team_document(
+        f"Erase {person.handle}",
+        by,
+        HERE,
+        el("p", f"{person.name} ({person.handle}) has {counts[0]} machines and shares {counts[1]} chats."),
+        el("p", "Everything they sent is removed from the database, its indexes and the object store. They are signed"
+           " out at once, and their machines send no more. What their machines have themselves stays there."),
+        el("p", el("strong", "This cannot be undone.")),
+        form,
+        el("p", el("a", "Back", href=HERE)),
+    )  # fmt: skip
+
+
+def erase(request: TeamRequest) -> Response:
+    """Have someone erased."""
+    by = request.administrator()
+    handle = request.form.get("handle", "")
+    if request.form.get("confirm", "").strip().lower() != handle:
+        raise UsageError("the handle does not match: nothing was erased", f"type {handle} to confirm")
+    ask_erasure(request.connection, by, handle, by.org, request.form.get("reason", ""))
+    return see(HERE)
+
+
+def hold(request: TeamRequest) -> Response:
+    """Place a hold."""
+    by = _auditor(request)
+    form = request.form
+    place_hold(request.connection, by, form.get("handle", ""), form.get("reason", ""), form.get("chat"))
+    return see(HERE)
+
+
+def release(request: TeamRequest) -> Response:
+    """Release a hold."""
+    release_hold(request.connection, _auditor(request), request.number("hold"))
+    return see(HERE)
+
+
+def _auditor(request: TeamRequest) -> Person:
+    return request.person if request.person.is_auditor else not_found()
+
+
+COUNTS = (
+    "select (select count(*) from device where person = %s and revoked is null),"
+    " (select count(*) from share where owner = %s and revoked is null)"
+)
