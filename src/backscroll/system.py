@@ -36,6 +36,8 @@ TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (er
 """What the system says of a lock that another process has."""
 PRIVATE: Final = 0o077
 """The permissions of the group and of others, none of which a private file has."""
+MALLOC_SETTINGS: Final = ((-8, 2), (-3, 256 * 1024), (-1, 1024 * 1024))
+"""Of glibc: M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD, with their values."""
 
 
 class Account(Protocol):
@@ -160,6 +162,22 @@ def room_for_files(wanted: Iterable[int]) -> int | None:
                 break
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if soft == resource.RLIM_INFINITY else soft
+
+
+def return_freed_memory() -> None:
+    """Have the C library give freed memory back to the system, for a process that runs for hours.
+
+    By itself glibc keeps a heap for each thread, and what one thread has freed no other can use. Call it before there
+    are threads. Other C libraries return memory by themselves, or have no such settings.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        for setting, value in MALLOC_SETTINGS:
+            library.mallopt(setting, value)
 
 
 def free_files(folder: Path) -> int | None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import zstandard
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.archive.capture import Capture, capture
 from backscroll.archive.forgetting import forget_key
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.line_copies import DICTIONARY
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Verification, verify

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import pytest
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
 from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.files.homes import Home
 from backscroll.sync.bundles import PLAIN, Seal

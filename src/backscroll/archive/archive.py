@@ -5,7 +5,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
 from pathlib import Path
 from sys import intern
 from typing import Final
@@ -28,107 +28,20 @@ from backscroll.archive.catalogue import (
     Suspect,
     VerificationEnd,
     decode,
+    last_bytes,
     read_name,
 )
 from backscroll.archive.end_note import EndNote, read_note
 from backscroll.archive.forgetting import is_forgotten
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.line_copies import continuation, copies_in, gaps
 from backscroll.archive.stamp import CATALOGUE
 from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
-from backscroll.files.layout import FileKind, LeftOut, Place, place_of
 from backscroll.files.reading import Bookmark
 from backscroll.files.source_key import SourceKey
 
 CACHED: Final = 4
 """How many unpacked chunks a reader caches."""
-
-
-@dataclass(slots=True)
-class Version:
-    """The content of a file from one rewrite to the next. Versions are numbered from 1."""
-
-    number: int
-    since: str
-    chunks: list[Chunk] = field(default_factory=list)
-    size: int = 0
-    modified_ns: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the catalogue has all of it: a lost line leaves a gap."""
-        return sum(chunk.size for chunk in self.chunks) == self.size
-
-
-@dataclass(eq=False, slots=True)
-class KeptFile:
-    """A kept file with all its versions."""
-
-    number: int
-    machine: str
-    home: str
-    path: str
-    type: str
-    versions: list[Version] = field(default_factory=list)
-    bookmark: Bookmark | None = None
-    gone_since: str | None = None
-    """When it was first missing from its home; None while it is there."""
-    is_suspect: bool = False
-    """Whether part of it is damaged, so that it has to be kept again from the start."""
-
-    @property
-    def key(self) -> SourceKey:
-        """What tells it from every other file, on any machine."""
-        return SourceKey(self.machine, self.home, self.path)
-
-    @property
-    def kind(self) -> FileKind:
-        """Its kind."""
-        return FileKind(self.type)
-
-    @property
-    def place(self) -> Place:
-        """What its name says about it."""
-        place = place_of(self.path.split("/"))
-        return Place(self.kind) if isinstance(place, LeftOut) else place
-
-    @property
-    def name(self) -> str:
-        """Its path, as text; the file may be gone."""
-        return os.path.join(self.home, self.path)  # noqa: PTH118 - a Path takes three times as much
-
-    @property
-    def source(self) -> Path:
-        """Its path; the file may be gone."""
-        return Path(self.home, self.path)
-
-    @property
-    def latest(self) -> Version | None:
-        """The latest version: new bytes are added to it, and the live file is compared with it."""
-        return self.versions[-1] if self.versions else None
-
-    @property
-    def shown_versions(self) -> list[Version]:
-        """The versions that lists, search and readers show, the oldest first: the latest, and each that is larger than
-        all after it.
-
-        A file only grows in ordinary use. One that shrank was emptied, cut or rewritten, so what it held before must
-        stay in reach: a shrunken file never hides what was kept. A smaller version before a larger one is not shown,
-        but `archive versions` lists it.
-        """
-        shown: list[Version] = []
-        for version in reversed(self.versions):
-            if not shown or version.size > shown[-1].size:
-                shown.append(version)
-        return shown[::-1]
-
-    @property
-    def fullest(self) -> Version | None:
-        """The largest version, the latest of equal ones: what a restore writes."""
-        return max(reversed(self.versions), key=lambda version: version.size, default=None)
-
-    def version(self, number: int) -> Version | None:
-        """The version with this number, from 1."""
-        return self.versions[number - 1] if 0 < number <= len(self.versions) else None
 
 
 class Archive:
@@ -153,6 +66,8 @@ class Archive:
         """Why the end of the catalogue counts as lost; None if it does not."""
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cache_lock = threading.Lock()
+        self._own: set[int] | None = None
+        """The files that no other archive shares; None if it shares none."""
         self._load()
 
     @property
@@ -297,9 +212,21 @@ class Archive:
         self._end = self._lines = 0
         self._copied = (0, 0, BEGINNING)
         """The lines that have a copy in the packs: how many, where they end, and the checksum of the last."""
-        for line in decode(data):
+        self._take_lines(data, note)
+        if note and self.has_header and note.header != self._header_sum:
+            note = self._note = self.lost_end = None  # the note is about the catalogue before a forgetting
+            self._copied = (0, 0, BEGINNING)
+        if note is None:
+            self._look_into_packs()
+        elif self._lines < note.lines:
+            self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
+
+    def _take_lines(self, data: bytes, note: EndNote | None) -> None:
+        """Apply the lines that follow those that were read."""
+        start = self._end
+        for line in decode(data, self._sum, self._lines + 1):
             self._lines += 1
-            self._end = line.end
+            self._end = start + line.end
             self._sum = line.sum
             if self._lines == 1:
                 self._header_sum = line.sum
@@ -313,14 +240,43 @@ class Archive:
                     self._apply(line.entry.entry)
             else:
                 self._apply(line.entry)
-        self._needs_newline = self._end > 0 and data[self._end - 1 : self._end] != b"\n"
-        if note and self.has_header and note.header != self._header_sum:
-            note = self._note = self.lost_end = None  # the note is about the catalogue before a forgetting
-            self._copied = (0, 0, BEGINNING)
-        if note is None:
-            self._look_into_packs()
-        elif self._lines < note.lines:
-            self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
+        self._needs_newline = self._end > 0 and data[self._end - start - 1 : self._end - start] != b"\n"
+
+    def grown(self) -> "Archive | None":
+        """The archive as it is now, if lines were only added since this one was read; otherwise None.
+
+        The new lines alone are read, and both share everything that they do not change: readers that look at a growing
+        archive again and again neither read nor hold the whole catalogue each time. This one stays as it is.
+        """
+        note = read_note(self.folder)
+        if note is None or not self.is_complete or note.header != self._header_sum:
+            return None
+        ending = last_bytes(self._sum)
+        try:
+            with self.catalogue.open("rb") as file:
+                file.seek(self._end - len(ending))
+                data = file.read()
+        except OSError:
+            return None
+        if len(data) <= len(ending) or not data.startswith(ending):
+            return None  # it was replaced, or has not grown
+        now = copy(self)
+        now.files, now.sources, now.chunks = dict(self.files), dict(self.sources), dict(self.chunks)
+        now.forgotten, now.machines, now.captured = set(self.forgotten), set(self.machines), dict(self.captured)
+        now.bad_lines, now._own, now._note = [], set(), note
+        now._take_lines(data[len(ending) :], note)
+        return now if now.is_complete and now._lines >= note.lines else None
+
+    def _writable(self, number: int) -> KeptFile:
+        """A file that lines may change: a copy of it, if another archive shares it."""
+        file = self.files[number]
+        if self._own is not None and number not in self._own:
+            self._own.add(number)
+            shared, file = file, file.copy()
+            self.files[number] = file
+            if self.sources.get(file.key) is shared:
+                self.sources[file.key] = file
+        return file
 
     def _look_into_packs(self) -> None:
         """Without the note, lines that are only in the packs show that the catalogue has lost its end."""
@@ -341,6 +297,8 @@ class Archive:
             machine, home, kind = map(intern, (entry.machine, read_name(entry.home, entry.home_hex), str(entry.type)))
             file = KeptFile(entry.file, machine, home, read_name(entry.path, entry.path_hex), kind)
             self.files[entry.file] = file
+            if self._own is not None:
+                self._own.add(entry.file)
             self.machines.add(file.machine)
             self.sources[file.key] = file
         elif isinstance(entry, Forgotten):
@@ -351,7 +309,7 @@ class Archive:
         elif isinstance(entry, VerificationEnd):
             self.verified = entry
         elif isinstance(entry, (AddedBytes, Moved, Gone, Suspect)) and entry.file in self.files:
-            self._apply_to_file(entry, self.files[entry.file])
+            self._apply_to_file(entry, self._writable(entry.file))
 
     def _apply_to_file(self, entry: AddedBytes | Moved | Gone | Suspect, file: KeptFile) -> None:
         if isinstance(entry, Moved):

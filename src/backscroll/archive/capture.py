@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.files.changes import find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover

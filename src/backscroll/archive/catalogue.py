@@ -178,10 +178,18 @@ def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, Catalo
         yield b'%s,"sum":"%s"}\n' % (body[:-1], last_sum.encode()), last_sum, entry
 
 
-def decode(data: bytes) -> Iterator[CatalogueLine]:
-    """The lines of a catalogue. A line that ends before its checksum was never acknowledged and is left out."""
-    before = [BEGINNING]  # possible checksums of the previous line; empty if unknown
-    for number, text in enumerate(_texts(data), start=1):
+def last_bytes(last_sum: str) -> bytes:
+    """How a line with this checksum ends."""
+    return b',"sum":"%s"}\n' % last_sum.encode()
+
+
+def decode(data: bytes, last_sum: str = BEGINNING, first: int = 1) -> Iterator[CatalogueLine]:
+    """The lines of a catalogue, or those from line `first` on, after a line with checksum `last_sum`.
+
+    A line that ends before its checksum was never acknowledged and is left out.
+    """
+    before = [last_sum]  # possible checksums of the previous line; empty if unknown
+    for number, text in enumerate(_texts(data), start=first):
         body, written = _parts(text.text)
         entry = _entry(body)
         is_intact = entry is not None and written[:HALF] == _sum(body)

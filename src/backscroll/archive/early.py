@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.files.discovery import HomeFile
 from backscroll.files.early_database import OwnFolder, copy_database, copy_files
 from backscroll.files.early_logs import LogContents

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
+from backscroll.archive.archive import Archive, DamagedError, ForgottenError
 from backscroll.archive.catalogue import AddedBytes, Chunk
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.packing import Packed
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.writer import now

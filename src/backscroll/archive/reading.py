@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Self
 
-from backscroll.archive.archive import Archive, Version
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import Version
 from backscroll.files.reading import Bookmark, Change, Line, lines_of, pieces_of
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.errors import BackscrollError
 
 Outcome = Literal["restored", "already there", "another file is there", "damaged", "not a path of a home"]

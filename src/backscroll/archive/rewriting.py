@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import BEGINNING, encode
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.recovery import BEFORE_REPAIR
 from backscroll.archive.snapshot import entries_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import (
     AddedBytes,
     CaptureEnd,
@@ -14,6 +14,7 @@ from backscroll.archive.catalogue import (
     Suspect,
     written_name,
 )
+from backscroll.archive.kept_file import KeptFile
 
 
 def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:

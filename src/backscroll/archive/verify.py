@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
+from backscroll.archive.archive import Archive, DamagedError, ForgottenError
 from backscroll.archive.catalogue import BadLine, Chunk
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.line_copies import copies_in, gaps
 from backscroll.archive.recovery import has_all_copies
 from backscroll.errors import BackscrollError, StorageError, storage_error

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import (
     BEGINNING,
     AddedBytes,
@@ -32,6 +32,7 @@ from backscroll.archive.catalogue import (
     written_name,
 )
 from backscroll.archive.end_note import EndNote, write_note
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.line_copies import is_worth_a_copy, pack_copy
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.recovery import recover

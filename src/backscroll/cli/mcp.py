@@ -10,6 +10,7 @@ from backscroll.cli.output import read_demo_first, write, write_json, write_no_h
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean
+from backscroll.system import return_freed_memory
 
 if TYPE_CHECKING:
     from backscroll.library import Home
@@ -44,6 +45,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
     if port is not None and not over_http:
         raise UsageError("--port is for --http", "write backscroll mcp --http --port NUMBER")
     settings = request.settings()
+    return_freed_memory()
     pool = RefreshedPool(settings, _homes(settings))
     write_no_history(request)
     read_demo_first(request)

@@ -12,6 +12,7 @@ from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import ProgressLine, read_demo_first, write, write_json, write_no_history, write_note
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
+from backscroll.system import return_freed_memory
 
 if TYPE_CHECKING:
     from backscroll.library.library import Library
@@ -60,6 +61,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
         if running is not None:
             write_address(request, running.url, running.link(path), running.pid, None, browser=not no_browser)
             return
+        return_freed_memory()
         serve(
             state,
             host=host or LOOPBACK,

@@ -14,6 +14,7 @@ from backscroll.cli.output import heading, write, write_json
 from backscroll.cli.server_data import COMMANDS
 from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
+from backscroll.system import return_freed_memory
 
 SHORTEST_SECRET = 16
 
@@ -73,6 +74,7 @@ def command(
     from backscroll.team.serve import open_database, prepare, serve_web, worker_process
 
     place = place_of(data, database, objects)
+    return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
         with worker_process(place, opened):
@@ -97,6 +99,7 @@ def server_web(
     from backscroll.team.serve import open_database, serve_web
 
     place = place_of(data, database, objects)
+    return_freed_memory()
     with open_database(place) as opened:
         oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
         serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
@@ -119,6 +122,7 @@ def server_worker(with_parent: bool, data: Path | None, database: str | None, ob
     if with_parent:
         stop_with_parent(stop)
     place = place_of(data, database, objects)
+    return_freed_memory()
     with open_database(place) as opened:
         run_worker(place, opened, stop)
 

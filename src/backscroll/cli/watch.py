@@ -10,6 +10,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import ProgressLine, write, write_no_history, write_note
 from backscroll.render.cells import cut
 from backscroll.render.terminal import clean_line, plural, size
+from backscroll.system import return_freed_memory
 
 if TYPE_CHECKING:
     from backscroll.library.indexing.follow import Followed
@@ -40,6 +41,7 @@ def command() -> None:
     request = current_request()
     settings = request.settings()
     write_no_history(request)
+    return_freed_memory()
     library = local_library(settings, open_homes(settings))
     progress = WatchProgress(library, quiet=request.quiet or request.json)
     for round_ in follow(library, progress=progress, companion=AutomaticSync(settings)):

@@ -69,8 +69,10 @@ class SharedArchive:
         with self._lock:
             stamp = (folder, disk_state(folder))
             if self._archive is None or stamp != self._stamp:
-                self._archive = None  # before reading the new one, so that two are never in memory at once
-                self._archive, self._stamp = Archive(folder), stamp
+                before, self._archive = self._archive, None
+                grown = before.grown() if before is not None and before.folder == folder else None
+                del before  # so that two whole catalogues are never in memory at once
+                self._archive, self._stamp = grown or Archive(folder), stamp
             return self._archive
 
 

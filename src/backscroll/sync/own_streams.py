@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import written_name
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.sync.bundles import FileFacts, SentSegment
 from backscroll.sync.outgoing import Outgoing, rules_digest
 from backscroll.sync.policy import SyncMode

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import AddedBytes
 from backscroll.archive.forgetting import owned_key
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.packing import pack
 from backscroll.archive.rewriting import ReplacedVersion, Writer
 from backscroll.archive.writer import now

@@ -12,8 +12,8 @@ from backscroll.library.chats.released_rows import release_rows
 from backscroll.library.library import Library
 from backscroll.store.reader import StoredChat
 
-MAX_ROWS: Final = 50_000
-"""How many rows of all chats are held in memory; the last opened chat is kept whatever its size."""
+MAX_ROWS: Final = 20_000
+"""How many rows of all chats are held in memory, 2 kB each; the last opened chat is kept whatever its size."""
 
 
 class Opening:

@@ -59,6 +59,8 @@ class Ingest:
         self._store, self._on_bytes = store, on_bytes
         self._incomplete: set[str] = set()
         self._batch = Batch()
+        self._rows = self._first_rows = 0
+        """The rows in memory, now and after the first batch."""
         self._forget()
 
     def run(
@@ -97,6 +99,7 @@ class Ingest:
         """Write the overviews that were left for later."""
         if self._is_overdue:
             self.run([])
+            self._release(MAX_ROWS)  # until now they were needed
 
     def _take(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> None:
         """Read some files and write their records, each file completely or not at all."""
@@ -119,10 +122,17 @@ class Ingest:
             self.work.records, self.work.chats = before.records, before.chats
             tasks = [task for task in tasks if not any(task is one for one in failed)]
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
+        if not self._first_rows:
+            self._first_rows = self._rows
         self._batch = Batch()  # what was written need not stay in memory while its words are indexed
 
     def _release(self, most_rows: int) -> None:
-        """Let go of the chats if there are many."""
+        """Let go of the chats if there are many.
+
+        Where more rows than that go on at once, they are let go, and loaded again, only after as many new ones.
+        """
+        if most_rows == MAX_ROWS:
+            most_rows = max(most_rows, 2 * self._first_rows)
         if (self._rows > most_rows or len(self._numbers) > MAX_FILES) and not self._is_overdue:
             self._forget()
             gc.collect()  # chats have reference cycles, and commands hardly ever run the cycle collector
@@ -138,11 +148,11 @@ class Ingest:
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
         self._load(self._store.chats_of([*(known.id for known in known_files), *overdue]))
+        batch.removed += [known.id for known in removed]
+        batch.archived += [known.id for known in archived]
         for known in removed:
             self._drop(known.source, known.id)
-            batch.removed.append(known.id)
         for known in archived:
-            batch.archived.append(known.id)
             self._written.pop(known.source, None)
         failed = []
         self.recent.clear()
@@ -189,31 +199,15 @@ class Ingest:
         transcript.withdrawn.clear()
         self._keys.sessions.update(transcript.linked)
         self._batch.links += [(f"session {name}", number) for name in transcript.linked]
-        self._batch.files.append(
-            FileColumns(
-                number,
-                place.file,
-                source.machine,
-                source.home,
-                source.name,
-                str(source.kind),
-                transcript.session_id,
-                place.agent_id,
-                transcript.project,
-                transcript.first_typed,
-                microseconds(transcript.first),
-                microseconds(transcript.last),
-                bookmark.size if bookmark else source.size,
-                source.is_archived,
-                msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
-                save(transcript),
-                lines,
-                bookmark.modified_ns if bookmark else source.modified_ns,
-                flags.image,
-                flags.thinking,
-                flags.diff,
-            )
-        )
+        mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
+        columns = FileColumns(
+            number, place.file, source.machine, source.home, source.name, str(source.kind), transcript.session_id,
+            place.agent_id, transcript.project, transcript.first_typed, microseconds(transcript.first),
+            microseconds(transcript.last), bookmark.size if bookmark else source.size, source.is_archived, mark,
+            save(transcript), lines, bookmark.modified_ns if bookmark else source.modified_ns,
+            flags.image, flags.thinking, flags.diff,
+        )  # fmt: skip
+        self._batch.files.append(columns)
         self.work.files += 1
 
     def _number(self, task: Task, *, starts_over: bool) -> int:
@@ -394,5 +388,5 @@ class Ingest:
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()
         self._written: dict[str, Chat] = {}
-        self._rows = 0
+        self._rows = self._first_rows = 0
         self._later = self._is_overdue = False

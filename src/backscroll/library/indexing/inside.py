@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.errors import BackscrollError
 from backscroll.files.changes import looks_the_same
 from backscroll.files.discovery import Discovery, HomeFile

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile
 from backscroll.files.changes import find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable
 from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind

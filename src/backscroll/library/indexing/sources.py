@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, TypeVar
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
 from backscroll.archive.early import kept_contents
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.reading import KeptReading
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace

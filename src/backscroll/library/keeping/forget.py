@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from backscroll.archive.archive import KeptFile
 from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.errors import Busy
 from backscroll.files.layout import FileKind, container_of

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.archive.capture import Capture, capture, capture_changed
+from backscroll.archive.kept_file import KeptFile
 from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
 from backscroll.files.layout import FileKind

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files.layout import FileKind, container_of
 from backscroll.files.source_key import SourceKey

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.restore import Restored as Restored
 from backscroll.archive.restore import restore
 from backscroll.errors import NothingFound

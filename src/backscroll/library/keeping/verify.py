@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Verification, verify
 from backscroll.errors import BackscrollError

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.kept_file import KeptFile
 from backscroll.files.layout import FileKind
 from backscroll.library.archives import open_archive
 from backscroll.library.machine import ensure_machine

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from backscroll.archive.archive import Archive, DamagedError, KeptFile
+from backscroll.archive.archive import Archive, DamagedError
+from backscroll.archive.kept_file import KeptFile
 from backscroll.errors import BackscrollError
 from backscroll.files.layout import FileKind
 from backscroll.sync.policy import Policy, Project, SyncMode
