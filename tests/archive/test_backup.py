@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from backscroll.archive.archive import Archive
-from backscroll.archive.end_note import NAME
 from backscroll.archive.forgetting import keys_to_forget
 from backscroll.archive.line_copies import NAME as COPY
 from backscroll.archive.merge import Merged, mend, merge
 from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import END_NOTE
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import KeptHome, contents
@@ -146,7 +146,7 @@ def test_a_catalogue_that_was_cut_is_refused_or_takes_nothing(grown: KeptHome) -
     packs = [(pack, pack.read_bytes()) for pack in (grown.folder / "packs").iterdir()]
     for at in (at + 1 for at, byte in enumerate(data) if byte == 0x0A):  # also without all that shows it
         grown.archive.catalogue.write_bytes(data[:at])
-        (grown.folder / NAME).unlink(missing_ok=True)
+        (grown.folder / END_NOTE).unlink(missing_ok=True)
         for pack, content in packs:
             pack.write_bytes(content.replace(COPY, b"damaged!"))
         done = back_up(grown)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.archive.archive import Archive
-from backscroll.archive.end_note import NAME
 from backscroll.archive.line_copies import NAME as COPY
 from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import END_NOTE
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import KeptHome, contents
@@ -49,7 +49,7 @@ def without_copies(kept: KeptHome) -> None:
     """As an earlier version wrote it."""
     for path in (kept.folder / "packs").iterdir():
         path.write_bytes(path.read_bytes().replace(COPY, b"nothing!"))
-    note = kept.folder / NAME
+    note = kept.folder / END_NOTE
     data = note.read_bytes()
     note.write_bytes(data.replace(b'"copied"', b'"others"'))
 
@@ -64,7 +64,7 @@ def test_a_lost_end_is_recovered_wherever_it_begins(several: KeptHome, zeros: bo
         copy = several.copy("cut")
         copy.archive.catalogue.write_bytes(data[:at] + (bytes(len(data) - at) if zeros else b""))
         if not has_note:
-            (copy.folder / NAME).unlink()
+            (copy.folder / END_NOTE).unlink()
         assert not copy.archive.is_complete, f"cut at byte {at} of {len(data)}"
         for _ in range(2):
             with Writer(copy.folder, accepts_loss=True):
@@ -99,10 +99,10 @@ def test_a_damaged_line_in_the_middle_is_recovered(several: KeptHome) -> None:
 
 def test_a_commit_that_was_cut_off_before_the_catalogue_is_completed(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
-    note, catalogue = (kept.folder / NAME).read_bytes(), kept.archive.catalogue.read_bytes()
+    note, catalogue = (kept.folder / END_NOTE).read_bytes(), kept.archive.catalogue.read_bytes()
     kept.write(b=b"two\n").capture()
     kept.archive.catalogue.write_bytes(catalogue)
-    (kept.folder / NAME).write_bytes(note)
+    (kept.folder / END_NOTE).write_bytes(note)
     assert kept.archive.is_complete
     kept.session("b").unlink()
     kept.capture()
@@ -112,11 +112,11 @@ def test_a_commit_that_was_cut_off_before_the_catalogue_is_completed(kept: KeptH
 
 def test_a_commit_whose_bytes_did_not_reach_the_disk_is_not_completed(kept: KeptHome) -> None:
     kept.write(a=b"one\n").capture()
-    note, catalogue = (kept.folder / NAME).read_bytes(), kept.archive.catalogue.read_bytes()
+    note, catalogue = (kept.folder / END_NOTE).read_bytes(), kept.archive.catalogue.read_bytes()
     size = len(kept.packs["000001.pack"])
     kept.write(b=b"two\n").capture()
     kept.archive.catalogue.write_bytes(catalogue)
-    (kept.folder / NAME).write_bytes(note)
+    (kept.folder / END_NOTE).write_bytes(note)
     with kept.archive.pack(1).open("r+b") as pack:
         pack.seek(size)
         pack.write(bytes(15))
@@ -140,7 +140,7 @@ def test_nothing_forgotten_comes_back(several: KeptHome) -> None:
     for at in [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]:
         copy = several.copy("cut")
         copy.archive.catalogue.write_bytes(data[:at])
-        (copy.folder / NAME).unlink()
+        (copy.folder / END_NOTE).unlink()
         with Writer(copy.folder, accepts_loss=True) as writer:
             assert writer.forgotten == several.archive.forgotten
         assert state(copy.folder) == expected

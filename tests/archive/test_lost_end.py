@@ -3,7 +3,8 @@
 import pytest
 
 from backscroll.archive.archive import Archive
-from backscroll.archive.end_note import NAME, read_note
+from backscroll.archive.end_note import read_note
+from backscroll.archive.stamp import END_NOTE
 from tests.archive.support import KeptHome
 from tests.support.samples import some
 
@@ -46,7 +47,7 @@ def test_a_line_that_was_never_acknowledged_is_no_loss(several: KeptHome) -> Non
 
 
 def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: KeptHome) -> None:
-    note = several.folder / NAME
+    note = several.folder / END_NOTE
     before = note.read_bytes()
     several.append("a", b"three\n")
     several.capture()
@@ -61,10 +62,10 @@ def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: KeptH
 
 
 def test_a_note_about_the_catalogue_before_a_forgetting_says_nothing(several: KeptHome) -> None:
-    note = (several.folder / NAME).read_bytes()
+    note = (several.folder / END_NOTE).read_bytes()
     several.forget("a", "b", "c")
     assert several.archive.is_complete
-    (several.folder / NAME).write_bytes(note)  # as after a power cut between the two
+    (several.folder / END_NOTE).write_bytes(note)  # as after a power cut between the two
     assert several.archive.is_complete
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.archive.archive import Archive
-from backscroll.archive.end_note import NAME
 from backscroll.archive.line_copies import NAME as COPY
+from backscroll.archive.stamp import END_NOTE
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import KeptHome, contents
@@ -119,14 +119,16 @@ def test_every_flipped_byte_of_a_pack_is_found(small: KeptHome, flip: int) -> No
     missed = []
     for at in some(positions(small, "packs/000001.pack"), FLIPS.index(flip)):
         damaged_copy(small, "packs/000001.pack", at, flip)
-        shutil.copy(small.folder / NAME, small.folder.with_name("flipped") / NAME)  # it knows of the copies of lines
+        shutil.copy(
+            small.folder / END_NOTE, small.folder.with_name("flipped") / END_NOTE
+        )  # it knows of the copies of lines
         archive = Archive(small.folder.with_name("flipped"))
         if not verify(archive).damages:
             assert whole(archive) == whole(small.archive)
             missed.append(at)
     headers = {chunk.offset + 4 for chunk in small.archive.chunks.values()}
     assert set(missed) <= headers
-    (small.folder.with_name("flipped") / NAME).unlink()
+    (small.folder.with_name("flipped") / END_NOTE).unlink()
 
 
 @pytest.mark.slow
@@ -183,7 +185,7 @@ def test_a_last_line_without_its_newline_is_not_thrown_away(small: KeptHome) -> 
     if data[end:].count(b"\n") > 1:  # the line of bytes comes after it
         end = len(data)
     copy.archive.catalogue.write_bytes(data[: end - 1] + b"\x0b")
-    (copy.folder / NAME).unlink()  # else the lines that are cut off here were missed
+    (copy.folder / END_NOTE).unlink()  # else the lines that are cut off here were missed
     copy.capture()
     assert copy.verify().damages or copy.versions("d") == [b"four\n"]
 

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from backscroll.archive.stamp import END_NOTE
 from backscroll.disk import open_private, write_all
 
-NAME: Final = "catalogue.end"
 WIDTH: Final = 256
 """The size of the file: it is overwritten in one piece."""
 
@@ -37,7 +37,7 @@ class EndNote(Struct, frozen=True, kw_only=True):
 def read_note(folder: Path) -> EndNote | None:
     """The note, if there is a valid one."""
     try:
-        note = DECODER.decode((folder / NAME).read_bytes())
+        note = DECODER.decode((folder / END_NOTE).read_bytes())
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return note if note.check == _check(note) else None
@@ -46,7 +46,7 @@ def read_note(folder: Path) -> EndNote | None:
 def write_note(folder: Path, note: EndNote, *, flush: bool = False) -> None:
     """Overwrite the note."""
     data = msgspec.json.encode(msgspec.structs.replace(note, check=_check(note)))
-    descriptor = open_private(folder / NAME, os.O_WRONLY | os.O_CREAT)
+    descriptor = open_private(folder / END_NOTE, os.O_WRONLY | os.O_CREAT)
     try:
         write_all(descriptor, data.ljust(WIDTH - 1) + b"\n")
         if flush:

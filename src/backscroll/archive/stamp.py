@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive.end_note import NAME as END_NOTE
-
 CATALOGUE: Final = "catalogue.jsonl"
+END_NOTE: Final = "catalogue.end"
 
 
 def has_catalogue(folder: Path) -> bool:

@@ -54,6 +54,8 @@ class Place(NamedTuple):
     agent_id: str | None = None
 
 
+TITLE_FILE: Final = "custom-title.json"
+"""The title that the user gave a session, in a folder named after it."""
 TRANSCRIPTS: Final = frozenset({FileKind.SESSION, FileKind.AGENT})
 """The files whose lines are records."""
 CONTAINERS: Final = frozenset({FileKind.DATABASE, FileKind.MESSAGE_LOG})

@@ -5,9 +5,8 @@ The one parser of times, for the options of every command, the fields of a query
 
 import re
 from calendar import monthrange
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from backscroll.errors import UsageError
 
@@ -93,7 +92,7 @@ def _before(moment: datetime, count: int, unit: tuple[int, timedelta]) -> dateti
 def _in_zone(moment: datetime, now: datetime) -> datetime:
     """That time on the clocks of the zone of `now`, which may be an hour off from today's in another season."""
     zone = now.tzinfo
-    if zone is not UTC and not isinstance(zone, ZoneInfo) and _is_local(now):
+    if isinstance(zone, timezone) and zone is not UTC and _is_local(now):
         return moment.astimezone()  # a fixed offset, as astimezone() gives it, does not know of summer time
     return moment.replace(tzinfo=zone)
 

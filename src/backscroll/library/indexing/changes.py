@@ -1,21 +1,27 @@
 """Whether there is anything to do for a store: asked by every command, so it loads and reads as little as possible."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from backscroll import __version__
 from backscroll.archive.stamp import stamp_of
+from backscroll.files.changes import HomeChanges, find_changes
 from backscroll.files.discovery import Discovery, HomeFile, discover
 from backscroll.files.homes import Home
+from backscroll.files.layout import CONTAINERS, TITLE_FILE, TRANSCRIPTS, FileKind
+from backscroll.files.reading import Bookmark
 from backscroll.library.archives import archive_folder
-from backscroll.library.indexing.plan import plan
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
 from backscroll.store.base import Store
+from backscroll.store.reader import IndexedFile
 
 if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
+
+UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
+"""A bookmark that matches no file, for a file to be read from the start."""
 
 
 def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machine) -> tuple[list[Discovery], bool]:
@@ -28,8 +34,34 @@ def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machi
     if store.noted("overdue"):
         return discoveries, True
     left_out = set(json.loads(store.noted("forgotten") or "[]"))
-    shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
-    return discoveries, not plan(store.indexed_files(), shown or discoveries, None, machine).is_empty
+    shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else discoveries
+    known = store.indexed_files()
+    if any(file.kind in CONTAINERS for found in shown for file in found.files):
+        from backscroll.library.indexing.plan import plan
+
+        return discoveries, not plan(known, shown, None, machine).is_empty
+    return discoveries, any(any(changes_in(found, entries_of(found, known))) for found in shown)
+
+
+def entries_of(discovery: Discovery, known: Mapping[str, IndexedFile]) -> dict[str, IndexedFile]:
+    """What a store has read from a home, by path."""
+    place = (discovery.home.machine, str(discovery.home.path))
+    return {
+        entry.path: entry for entry in known.values() if not entry.archived and (entry.machine, entry.home) == place
+    }
+
+
+def changes_in(discovery: Discovery, entries: Mapping[str, IndexedFile]) -> HomeChanges:
+    """What has changed in a home since a store read it."""
+    marks = {name: Bookmark(*entry.bookmark) if entry.bookmark else UNREAD for name, entry in entries.items()}
+    files = (file for file in discovery.files if is_tracked(file.kind, file.relative))
+    return find_changes(marks, files, discovery.unreadable)
+
+
+def is_tracked(kind: FileKind, path: str) -> bool:
+    """Whether a store reads such files."""
+    is_read = kind in TRANSCRIPTS or kind in (FileKind.AGENT_META, FileKind.TOOL_RESULT)
+    return is_read or kind in CONTAINERS or path.rpartition("/")[2] == TITLE_FILE
 
 
 def without_forgotten(discoveries: Sequence[Discovery], archive: "Archive | None") -> list[Discovery]:

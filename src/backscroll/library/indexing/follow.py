@@ -15,10 +15,10 @@ from backscroll.files.homes import Home
 from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind
 from backscroll.files.watching import ChangedFile, watch
 from backscroll.library.archives import archive_folder
-from backscroll.library.indexing.changes import catalogue_stamp, is_forgotten, without_forgotten
+from backscroll.library.indexing.changes import catalogue_stamp, is_forgotten, is_tracked, without_forgotten
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
-from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transcript_of
+from backscroll.library.indexing.plan import plan, tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.progress import NoProgress, Progress
 from backscroll.library.indexing.shared_writer import SharedWriter

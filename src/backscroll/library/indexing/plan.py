@@ -3,23 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.kept_file import KeptFile
-from backscroll.files.changes import find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable
-from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind
-from backscroll.files.reading import Bookmark
+from backscroll.files.layout import CONTAINERS, TITLE_FILE, TRANSCRIPTS, FileKind
 from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.changes import changes_in, entries_of, is_tracked
 from backscroll.library.indexing.inside import KnownInside, containers_in, is_container, kept_inside, with_sessions
-from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_keys, earlier_versions
+from backscroll.library.indexing.sources import Kept, Source, beside_keys, earlier_versions
 from backscroll.library.indexing.tasks import Task, new_bytes
 from backscroll.library.machine import Machine
 from backscroll.store.reader import IndexedFile
-
-UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
-"""A bookmark that matches no file, for a file to be read from the start."""
 
 
 @dataclass
@@ -41,12 +36,6 @@ class Plan:
     def size(self) -> int:
         """The number of bytes to read."""
         return sum(map(new_bytes, self.tasks))
-
-
-def is_tracked(kind: FileKind, path: str) -> bool:
-    """Whether a store reads such files."""
-    is_read = kind in TRANSCRIPTS or kind in (FileKind.AGENT_META, FileKind.TOOL_RESULT)
-    return is_read or kind in CONTAINERS or path.rpartition("/")[2] == TITLE_FILE
 
 
 def plan(
@@ -255,15 +244,8 @@ def _compare(
     *,
     gone_stay: bool,
 ) -> None:
-    home = discovery.home
-    entries = {
-        entry.path: entry
-        for entry in known.values()
-        if not entry.archived and (entry.machine, entry.home) == (home.machine, str(home.path))
-    }
-    marks = {name: Bookmark(*entry.bookmark) if entry.bookmark else UNREAD for name, entry in entries.items()}
-    files = (file for file in discovery.files if is_tracked(file.kind, file.relative))
-    changes = find_changes(marks, files, discovery.unreadable)
+    entries = entries_of(discovery, known)
+    changes = changes_in(discovery, entries)
     planned.tasks += tasks_for(changes.to_read, known, present, versions)
     # Rows without ids are named after their file: a file that moved is read again.
     planned.removed += [entries[origin] for origin in changes.moved.values()]

@@ -18,7 +18,7 @@ from backscroll.files.early_reading import EarlyReading
 from backscroll.files.early_sessions import EarlySession
 from backscroll.files.homes import Home
 from backscroll.files.inside import container_bookmark
-from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind, container_of
+from backscroll.files.layout import CONTAINERS, TITLE_FILE, TRANSCRIPTS, FileKind, container_of
 from backscroll.files.layout import Place as FilePlace
 from backscroll.files.reading import Bookmark, Line, Reading
 from backscroll.files.source_key import SourceKey
@@ -28,7 +28,6 @@ from backscroll.records.record import Record
 from backscroll.records.sidecars import agent_meta, custom_title
 
 Part = TypeVar("Part")
-TITLE_FILE: Final = "custom-title.json"
 
 
 @dataclass(frozen=True, slots=True)
