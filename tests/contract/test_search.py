@@ -113,6 +113,8 @@ FIELDS: Final = {
     "parser file:post.md": "S2: h i",
     "parser file:lexer": "",
     "parser model:opus": "S2: h i",
+    "parser owner:me": "S1: a d | S2: h i",
+    "parser owner:ada": "",
     "parser tag:writing": "S2: h i",
     "parser tag:WRITING": "S2: h i",
     "parser tag:writ": "",

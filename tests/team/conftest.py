@@ -1,5 +1,18 @@
 """A PostgreSQL, and a team server on a real socket."""
 
+from collections.abc import Iterator
+
+import pytest
+
+from backscroll.store.postgres.embedded import EmbeddedPostgres
 from tests.support.postgres import database, postgres
+from tests.team.demo_served import DemoServed, serving_demo
 
 __all__ = ["database", "postgres"]
+
+
+@pytest.fixture(scope="session")
+def demo(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServed]:
+    """The demo team, one for all tests of this process: what they change, they undo."""
+    with serving_demo(postgres, tmp_path_factory.mktemp("demo")) as served:
+        yield served

@@ -54,7 +54,7 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None) -> Iterator[Served]:
+def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None, **more: object) -> Iterator[Served]:
     """A web process and a worker, in threads."""
     place = ServerPlace(folder, database_url, str(folder / "objects"))
     database = Database(database_url)
@@ -62,7 +62,7 @@ def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None) -
     started: queue.Queue[StartedServer] = queue.Queue()
     stop = threading.Event()
     web = threading.Thread(
-        target=serve_web, args=(place, database), kwargs={"port": 0, "oidc": oidc, "on_ready": started.put}
+        target=serve_web, args=(place, database), kwargs={"port": 0, "oidc": oidc, "on_ready": started.put, **more}
     )
     worker = threading.Thread(target=run_worker, args=(place, database, stop))
     web.start()

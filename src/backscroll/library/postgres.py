@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from backscroll.library.library import Library
 from backscroll.settings import Settings
+from backscroll.store.base import Store
 from backscroll.store.postgres.store import PgStore
 
 
@@ -14,4 +15,9 @@ def postgres_library(
 
     Without `keeps` the archive is not changed; with `only_chats` nothing but these chats is shown.
     """
-    return Library(settings, [], PgStore(address, number), keeps=keeps, only_chats=only_chats)
+    return Library(settings, [], postgres_store(address, number), keeps=keeps, only_chats=only_chats)
+
+
+def postgres_store(address: str, number: int) -> Store:
+    """The index of a person, whose rows in the database have this number."""
+    return PgStore(address, number)

@@ -68,6 +68,7 @@ FIELDS: Final = (
     FieldInfo("file", "text", "chat", "the path of a changed file contains this", "file:src/app.py"),
     FieldInfo("model", "text", "chat", "the name of a model that answered contains this", "model:opus"),
     FieldInfo("machine", "text", "chat", "the name of a machine it was on contains this", "machine:laptop"),
+    FieldInfo("owner", "text", "chat", "whose it is on a team server: me, team, org, a handle", "owner:me"),
     FieldInfo("tag", "text", "chat", "you gave the chat this tag", "tag:review"),
     FieldInfo("role", "choice", "message", "which part of a conversation it is", "role:prompt", ROLES),
     FieldInfo("tool", "text", "message", "the tool name contains this", "tool:mcp__github"),

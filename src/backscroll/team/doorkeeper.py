@@ -21,6 +21,7 @@ from backscroll.team.device_routes import bearer_of
 from backscroll.team.people import Person
 from backscroll.team.sessions import person_of_key, person_of_session
 from backscroll.web.api.errors import PREFIX, problem_response
+from backscroll.web.asker import ASKER as ASKER_HANDLE
 from backscroll.web.layout import ASKER_LINKS
 
 OPEN: Final = ("/static/", "/sync/v1/", "/oidc/")
@@ -66,6 +67,7 @@ class Doorkeeper:
         if person is not None:
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
+            ASKER_HANDLE.set(person.handle)
             ASKER_LINKS.set(self._links(person, path, scope.get(OWNER, "")))
         await self._app(scope, receive, send)
 

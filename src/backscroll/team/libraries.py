@@ -5,7 +5,7 @@ it, so nothing of another person can be found in it, counted in it, or taken for
 their libraries, limited to the shared chats, with the marks of the reader.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,8 +14,9 @@ from backscroll.errors import NothingFound
 from backscroll.library import Home
 from backscroll.library.library import Library
 from backscroll.library.pool import LibraryOpener
-from backscroll.library.postgres import postgres_library
+from backscroll.library.postgres import postgres_library, postgres_store
 from backscroll.settings import Settings
+from backscroll.team.merged_library import MergedLibrary, SharedLibraries
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
@@ -60,6 +61,21 @@ class Libraries:
             return postgres_library(settings, self._database.address, number, keeps=False, only_chats=chats)
 
         return opened
+
+    def opener_of_all(self, reader: str, teammates: frozenset[str], shared: Mapping[str, Set[str]]) -> LibraryOpener:
+        """Opens the library of a reader together with the chats that others share with them, by owner."""
+        number = self.number(reader)
+
+        def opened(settings: Settings, _: Sequence[Home]) -> Library:
+            openers = {owner: self._opens_shared(reader, owner, chats) for owner, chats in shared.items()}
+            store = postgres_store(self._database.address, number)
+            return MergedLibrary(settings, store, SharedLibraries(reader, teammates, openers))
+
+        return opened
+
+    def _opens_shared(self, reader: str, owner: str, chats: Set[str]) -> Callable[[], Library]:
+        settings, opener = self.settings_of_reader(reader, owner), self.opener_of_shared(owner, sorted(chats))
+        return lambda: opener(settings, [])
 
     def number(self, handle: str) -> int:
         """The number of a person; a handle never gets another."""

@@ -202,6 +202,16 @@ def teams(connection: "Connection", org: int) -> list[Team]:
     return [Team(number, name, tuple(members)) for number, name, members in rows]
 
 
+def teammates(connection: "Connection", person: Person) -> frozenset[str]:
+    """The handles of those who are in a team with a person."""
+    rows = connection.execute(
+        "select distinct p.handle from membership m join person p on p.id = m.person"
+        " where m.team = any(%s) and p.id <> %s and p.org = %s",
+        (list(person.teams), person.id, person.org),
+    )
+    return frozenset(handle for (handle,) in rows)
+
+
 def new_team(connection: "Connection", by: Person, name: str) -> int:
     """Make a team."""
     if not name.strip():

@@ -7,7 +7,7 @@ import asyncio
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from starlette.types import Scope
@@ -16,7 +16,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.httpd.connections import Connections
 from backscroll.team.context import OWNER, TeamContext
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person
+from backscroll.team.people import Person, teammates
 from backscroll.team.shares import Share, note_access, shared_with
 from backscroll.web.events import FEED, ChangeFeed
 from backscroll.web.state import VIEWER, ViewerState
@@ -25,6 +25,8 @@ MOST_OPEN: Final = 32
 """Viewers that stay open, of all people; each holds up to two connections to the database."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
 NEWEST: Final = 20
+SEARCHES: Final = frozenset({"/search", "/palette", "/api/v1/search"})
+LISTS: Final = frozenset({"/chats", "/api/v1/chats"})
 
 
 class PersonViewer(NamedTuple):
@@ -61,6 +63,19 @@ class Viewers:
             return ViewerState(self._libraries.settings_of_reader(reader, owner), [], opener)
 
         return self._find((reader, owner, *sorted(chats)), made)
+
+    def everyone(self, reader: str, teammates: frozenset[str], shared: Sequence[Share]) -> PersonViewer:
+        """The viewer of a person's own chats together with all that others share with them now."""
+        by_owner: dict[str, set[str]] = {}
+        for one in shared:
+            by_owner.setdefault(one.owner, set()).add(one.chat)
+        found = self._libraries
+
+        def made() -> ViewerState:
+            return ViewerState(found.settings(reader), [], found.opener_of_all(reader, teammates, by_owner))
+
+        key = (f"{owner} {chat}" for owner, chats in sorted(by_owner.items()) for chat in sorted(chats))
+        return self._find((reader, reader, " ".join(sorted(teammates)), *key), made)
 
     def changed(self, handle: str) -> None:
         """The library of a person has changed: open chats catch up, and open pages are told."""
@@ -119,6 +134,8 @@ class RightsOfAsker:
     def __call__(self, scope: Scope, person: Person) -> None:
         """Called for every request of a person, before any route."""
         viewer = self._viewers.own(person.handle)
+        if self._is_about_others(scope):
+            viewer = self._everyone(person) or viewer
         match = CHAT.fullmatch(scope["path"])
         if match and not _has(viewer.state, match["chat"]):
             with self._context.database.transaction() as connection:
@@ -129,6 +146,17 @@ class RightsOfAsker:
                     note_access(connection, person, found)
         scope[VIEWER] = viewer.state
         scope[FEED] = viewer.feed
+
+    def _is_about_others(self, scope: Scope) -> bool:
+        """Whether a list may show chats of others: a search does unless it says otherwise, a list if it says so."""
+        path = scope["path"]
+        return path in SEARCHES or (path in LISTS and b"owner" in scope.get("query_string", b"").lower())
+
+    def _everyone(self, person: Person) -> PersonViewer | None:
+        with self._context.database.transaction() as connection:
+            shared = shared_with(connection, person)
+            mates = teammates(connection, person) if shared else frozenset()
+        return self._viewers.everyone(person.handle, mates, shared) if shared else None
 
 
 def _has(state: ViewerState, chat: str) -> bool:

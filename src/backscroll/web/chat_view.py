@@ -23,6 +23,7 @@ from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
+from backscroll.web.asker import author_name
 
 LONGEST: Final = 120
 MAX_AT_ONCE: Final = 2000
@@ -172,6 +173,7 @@ class ChatView:
             whole=whole,
             clock=time.thread_time,
             local=_local,
+            author=author_name(self.reader.stored.machines),
             forks={
                 key: Fork(crossing.here, crossing.ways, f"{self.links.compare}") for key, crossing in crossings.items()
             },

@@ -114,7 +114,7 @@ def _told(message: Message, view: View) -> ArticleContent:
     if kind in (RowKind.PROMPT, RowKind.QUEUED):
         is_task = row.is_sidechain
         shown = prose(text) if is_task or has_headings(text) else _typed(text, view)
-        who = "Task" if is_task else "You"
+        who = "Task" if is_task else view.author
         parts = [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)]
         return ArticleContent(who, parts, "talk", drawing="agent" if is_task else "person")
     if kind is RowKind.COMMAND:

@@ -58,6 +58,8 @@ class View:
     """Gives a moment in the reader's time zone. With it, messages have clock times, and dividers have their dates."""
     forks: Mapping[str, "Fork"] = field(default_factory=dict)
     """Rewinds, by the id of the first message of each branch."""
+    author: str = "You"
+    """Who typed the prompts."""
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,8 @@ class ChatRows:
             columns = {"branch": "git_branches", "model": "models", "file": "files_touched", "machine": "machines"}
             name = columns[field.name]
             return IN_LINES.format(name), [_like(text)]
+        if field.name == "owner":
+            return self._owner(text.lower())
         if field.name in ("session", "chat"):
             column = "f.session" if field.name == "session" else "c.name"
             where = f"{column} between ? and ?"
@@ -124,6 +126,15 @@ class ChatRows:
         if field.name == "title":
             return "c.title like ? escape '\\'", [_like(text)]
         return "true", []  # a message field does not filter a list of chats
+
+    def _owner(self, name: str) -> Condition:
+        """Whose a chat is, by its machines: on a team server their names begin with the handle of their person.
+
+        Which chats of others there are is not for a store to decide: for it, all are the asker's.
+        """
+        if name in EVERYONE:
+            return "true", []
+        return IN_LINES.format("machines"), [f"%\n{_exactly(name)}/%"]
 
     def _state(self, name: str) -> Condition:
         if name in ("live", "pinned"):
@@ -162,6 +173,7 @@ def _exactly(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
+EVERYONE: Final = ("me", "team", "org")
 IN_LINES: Final = "c.{} like ? escape '\\'"
 HAS_SESSION: Final = "c.id in (select f.chat from files f where f.session in (select value from json_each(?)))"
 PROJECT: Final = (

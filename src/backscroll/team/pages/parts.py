@@ -26,7 +26,8 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     )
     if owner:
         shared = el("a", icon("share"), f"shared by {owner}", href="/shared", class_="badge owner")
-    return join([readers if chat and not owner else shared, account])
+    own = el("span", "You", class_="badge owner", title="Owner") if chat and not owner else NOTHING
+    return join([own, readers if chat and not owner else shared, account])
 
 
 CHAT_PAGE: Final = re.compile("/chats/[^/]+")

@@ -53,6 +53,8 @@ class Chat(Answer):
     pull_requests: list[PullRequest]
     files_touched: list[str]
     todos: list[Todo]
+    owner: str | UnsetType = UNSET
+    """On a team server: whose it is."""
     machines: list[str] | UnsetType = UNSET
     """Only in a list, as are the next two."""
     tokens: int | UnsetType = UNSET
@@ -277,6 +279,8 @@ class FoundChat(Answer):
     machines: list[str]
     tags: list[str]
     found: int
+    owner: str | UnsetType = UNSET
+    """On a team server: whose it is."""
 
 
 class Correction(Answer):

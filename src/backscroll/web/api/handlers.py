@@ -21,6 +21,7 @@ from backscroll.web.api.parameters import (
     NoParameters,
     SearchParameters,
 )
+from backscroll.web.asker import owner_name
 
 
 def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
@@ -82,7 +83,10 @@ def search(library: Library, wanted: SearchParameters) -> dict[str, Any]:
     found = library.search(
         wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits, cursor=wanted.cursor
     )
-    return found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
+    answer = found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
+    for told, one in zip(answer["chats"], found.chats, strict=True):
+        told |= _owner(one.chat)
+    return answer
 
 
 def projects(library: Library, _: NoParameters) -> dict[str, Any]:
@@ -122,10 +126,17 @@ def _listed_chat(library: Library, stored: StoredChat) -> dict[str, Any]:
 
 def _chat(library: Library, stored: StoredChat, machines: Sequence[str] | None = None) -> dict[str, Any]:
     mark = marked_chat(library, stored).mark
-    return chat_as_json(
+    told = chat_as_json(
         stored.overview,
         archived=stored.archived,
         pinned=mark.pinned,
         tags=mark.tags,
         machines=machines,
     )
+    return {**told, **_owner(stored)}
+
+
+def _owner(stored: StoredChat) -> dict[str, str]:
+    """Whose it is, on a team server."""
+    owner = owner_name(stored.machines)
+    return {"owner": owner} if owner else {}

@@ -18,6 +18,7 @@ from backscroll.render.projects import project_name
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, moment, plural
 from backscroll.web.addresses import chat_address, chats_address
+from backscroll.web.asker import machine_name, owner_badge
 
 LONGEST_TITLE: Final = 160
 SHOWN_TAGS: Final = 6
@@ -113,10 +114,11 @@ def item_of(row: ChatRow) -> Html:
 
 
 def badges_of(row: ChatRow) -> Html:
-    """The badges of a chat: live, new, archived, branches, agents and tags."""
+    """The badges of a chat: its owner on a team server, live, new, archived, branches, agents and tags."""
     chat = row.overview
     tags = dict.fromkeys([*chat.tags, *row.mark.tags])
     badges = [
+        owner_badge(row.stored.machines),
         el("span", "live", class_="badge live") if row.is_live else NOTHING,
         el("span", "new", class_="badge unread", hidden=True),
         el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
@@ -125,7 +127,13 @@ def badges_of(row: ChatRow) -> Html:
         _count_badge("branch", chat.branches, "branches") if chat.branches > 1 else NOTHING,
         _count_badge("agent", chat.agents, "agents" if chat.agents > 1 else "agent") if chat.agents else NOTHING,
         *(
-            el("a", machine, href=chats_address(field_text("machine", machine)), class_="badge", title="Machine")
+            el(
+                "a",
+                machine_name(machine),
+                href=chats_address(field_text("machine", machine)),
+                class_="badge",
+                title="Machine",
+            )
             for machine in row.machines
         ),
         *(

@@ -16,6 +16,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.projects import names_of, project_name
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address
+from backscroll.web.asker import owner_tabs
 from backscroll.web.layout import document, empty_state, error_html
 from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import chat_rows, table_of
@@ -96,6 +97,7 @@ def _page(library: Library, wanted: ChatFilter, found: Html, total: int | None =
     title = project_name(wanted.project) if wanted.project else "Chats"
     main = join([
         el("div", el("h1", title, " ", _total(total)), _tabs(wanted), class_="head"), project,
+        owner_tabs(wanted.text, "me", lambda text: wanted.address(text=text)),
         _filter(wanted), _quick(library, wanted), found,
     ])  # fmt: skip
     return document(title, main, here="/chats", scripts=("chat_lists.js", "chats.js"), styles=("pages.css",))

@@ -6,6 +6,7 @@ from typing import Final
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from backscroll.errors import UsageError
+from backscroll.library import StoredChat
 from backscroll.library.library import Library
 from backscroll.library.marks import Marks, change_marks
 from backscroll.library.searching.search import FoundChat, FoundPassage, SearchResults
@@ -19,6 +20,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import agent_address, chat_address, search_address
+from backscroll.web.asker import ASKER, author_name, owner_tabs
 from backscroll.web.layout import document, empty_state, error_html, search_box
 from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import badges_of, chat_rows, project_link, title_of, when
@@ -92,7 +94,8 @@ def _page(text: str, sort: str, shown: Html) -> Html:
 
 def _results(library: Library, found: SearchResults, text: str, sort: str, number: int, seconds: float) -> Html:
     side = facets(library, found, text, sort)
-    parts = [_chips(found.query, sort), _result_count(found, seconds), _warnings(found)]
+    whose = owner_tabs(text, "org", lambda other: search_address(other, sort))
+    parts = [whose, _chips(found.query, sort), _result_count(found, seconds), _warnings(found)]
     if not found.chats and number > 1:
         back = el("a", "Go to the first page", href=search_address(text, sort))
         parts.append(empty_state("search", "There are no more results.", back))
@@ -112,7 +115,7 @@ def _chips(query: Query, sort: str) -> Html:
     chips = []
     for part in query.root.parts:
         inner = part.part if isinstance(part, Not) else part
-        if isinstance(inner, Field):
+        if isinstance(inner, Field) and not (inner.name == "owner" and ASKER.get()):  # there are tabs for it
             rest = Query("", All(tuple(other for other in query.root.parts if other is not part)))
             told = write(Query("", All((part,))))
             chips.append(
@@ -158,16 +161,17 @@ def found_chat_html(library: Library, found: FoundChat, query: Query, sort: str)
            class_="chat-title"),
         el("div", badges_of(row), el("span", project_link(overview.project)), el("span", when(overview.last_active)),
            el("span", plural(found.found, "passage")), class_="meta"),
-        el("ul", [_passage(overview.id, passage) for passage in passages], class_="passages"),
+        el("ul", [_passage(found.chat, passage) for passage in passages], class_="passages"),
         rest,
         data_chat=overview.id,
     )  # fmt: skip
 
 
-def _passage(chat: str, passage: FoundPassage) -> Html:
-    hit = passage.hit
+def _passage(stored: StoredChat, passage: FoundPassage) -> Html:
+    hit, chat = passage.hit, stored.overview.id
     role = str(hit.role)
     label = f"{clean_line(hit.tool)} {role}" if hit.tool else ROLES.get(role, role)
+    label = author_name(stored.machines) if role == "prompt" else label
     marks = [name for name, is_so in (("agent", hit.agent), ("rewound", hit.is_abandoned)) if is_so]
     where = agent_address(chat, hit.agent, hit.uuid) if hit.agent else chat_address(chat, hit.uuid)
     return el(

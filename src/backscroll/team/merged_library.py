@@ -1,0 +1,193 @@
+"""A person's own library and what others share with them, asked together and answered as one.
+
+Others' libraries are opened for one question and closed again: each needs a connection to the database, and there may
+be many. Scores of different libraries are compared as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from backscroll.library import Facets, StoredChat
+from backscroll.library.library import Library
+from backscroll.library.searching.search import FoundChat, SearchResults
+from backscroll.query.tree import Field, Query
+
+if TYPE_CHECKING:
+    from backscroll.settings import Settings
+    from backscroll.store.base import Store
+
+OWN: Final = "me"
+TEAM: Final = "team"
+EVERYONE: Final = "org"
+
+
+class SharedLibraries:
+    """Whose chats a reader may see besides their own, and how these libraries are opened."""
+
+    def __init__(self, reader: str, teammates: frozenset[str], openers: Mapping[str, Callable[[], Library]]) -> None:
+        self.reader, self.teammates, self.openers = reader, teammates, openers
+
+    def wanted(self, query: Query) -> tuple[bool, list[str]]:
+        """Whether a query asks for the reader's own chats, and for those of which others.
+
+        What stands in an OR or after a NOT is decided by the store, chat by chat.
+        """
+        asked = [
+            str(part.value).lower() for part in query.root.parts if isinstance(part, Field) and part.name == "owner"
+        ]
+        owners = {self.reader, *self.openers}
+        for one in asked:
+            if one == OWN:
+                owners &= {self.reader}
+            elif one == TEAM:
+                owners &= {self.reader, *self.teammates}
+            elif one != EVERYONE:
+                owners &= {one}
+        return self.reader in owners, sorted(owners - {self.reader})
+
+
+class MergedLibrary(Library):
+    """Answers lists and searches over several libraries; everything else is about the reader's own."""
+
+    def __init__(self, settings: Settings, store: Store, shared: SharedLibraries) -> None:
+        super().__init__(settings, [], store, keeps=False)
+        self._shared = shared
+
+    def clone(self) -> MergedLibrary:
+        """The same library opened once more, for another thread."""
+        return MergedLibrary(self.settings, self.store.clone(), self._shared)
+
+    def chats(
+        self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
+    ) -> list[StoredChat]:
+        """The chats of all of them that match, in one order."""
+        asked = self.parse(query)
+        most = None if limit is None else limit + offset
+        is_own, others = self._shared.wanted(asked)
+        found = super().chats(asked, limit=most, sort=sort) if is_own else []
+        for library in self._opened(others):
+            found += library.chats(asked, limit=most, sort=sort)
+        found.sort(key=lambda chat: chat.overview.id, reverse=sort in ("newest", "relevance"))
+        found.sort(key=ORDERS[sort], reverse=sort not in ("oldest", "title"))
+        return found[offset:] if limit is None else found[offset : offset + limit]
+
+    def count_chats(self, query: str | Query = "") -> int:
+        """How many chats `chats` would give without a limit."""
+        asked = self.parse(query)
+        is_own, others = self._shared.wanted(asked)
+        own = super().count_chats(asked) if is_own else 0
+        return own + sum(library.count_chats(asked) for library in self._opened(others))
+
+    def search(
+        self,
+        query: str | Query,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        sort: str = "relevance",
+        hits: int = 3,
+        width: int = 240,
+        cursor: str = "",
+        project: str = "",
+    ) -> SearchResults:
+        """The best of every library, in one order. A cursor is for one library only: pages go by the offset."""
+        asked = self.parse(query)
+        is_own, others = self._shared.wanted(asked)
+        if is_own and not others:
+            return super().search(asked, limit=limit, offset=offset, sort=sort, hits=hits, width=width, cursor=cursor,
+                                  project=project)  # fmt: skip
+        most = limit + offset
+        answers = []
+        if is_own:
+            answers += [super().search(asked, limit=most, sort=sort, hits=hits, width=width, project=project)]
+        answers += [one.search(asked, limit=most, sort=sort, hits=hits, width=width) for one in self._opened(others)]
+        if not answers:
+            return super().search(asked, limit=limit, sort=sort, hits=hits, width=width)
+        return _merge(answers, limit, offset, sort)
+
+    def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
+        """The sums of all of them."""
+        is_own, others = self._shared.wanted(query)
+        found = [super().facets(query, since)] if is_own or not others else []
+        found += [library.facets(query, since) for library in self._opened(others)]
+        return Facets(
+            sum(one.total for one in found),
+            *(_sums([getattr(one, name) for one in found])
+              for name in ("roles", "tools", "since", "projects", "models", "machines")),
+        )  # fmt: skip
+
+    def _opened(self, owners: list[str]) -> Iterator[Library]:
+        """The libraries of these owners, one after the other. One that is being made has nothing to show yet."""
+        for owner in owners:
+            with self._shared.openers[owner]() as library:
+                if library.is_indexed:
+                    yield library
+
+
+class MergedResults(SearchResults):
+    """Results of several libraries."""
+
+    __slots__ = ()
+
+    def cursor(self, shown: int | None = None) -> str | None:
+        """None: a cursor is a place in one library. The next page is found by its offset."""
+        del shown
+        return None
+
+
+def _merge(answers: list[SearchResults], limit: int, offset: int, sort: str) -> SearchResults:
+    chats = [chat for answer in answers for chat in answer.chats]
+    chats.sort(key=RESULT_ORDERS[sort], reverse=sort != "oldest")
+    first = answers[0]
+    total = sum(answer.total_chats for answer in answers)
+    shown = chats[offset : offset + limit]
+    return MergedResults(*first._replace(
+        chats=shown,
+        total_chats=total,
+        total=sum(answer.total for answer in answers),
+        pending=sum(answer.pending for answer in answers),
+        pending_roles=tuple(sorted({role for answer in answers for role in answer.pending_roles})),
+        is_whole=all(answer.is_whole for answer in answers),
+        left=max(0, total - offset - len(shown)),
+        corrections=tuple(dict.fromkeys(one for answer in answers for one in answer.corrections)),
+    ))  # fmt: skip
+
+
+def _sums(parts: list[Mapping[str, int]]) -> Mapping[str, int]:
+    together: Counter[str] = Counter()
+    for part in parts:
+        together.update(part)
+    return dict(together)
+
+
+def _time(when: datetime | None) -> float:
+    return when.timestamp() if when else float("-inf")
+
+
+def _newest(chat: StoredChat) -> float:
+    return _time(chat.overview.last_active)
+
+
+def _oldest(chat: StoredChat) -> float:
+    return _time(chat.overview.started or chat.overview.last_active)
+
+
+ORDERS: Final[Mapping[str, Callable[[StoredChat], float | str]]] = {
+    "newest": _newest,
+    "relevance": _newest,
+    "oldest": _oldest,
+    "title": lambda chat: chat.overview.title.lower(),
+    "messages": lambda chat: chat.overview.messages,
+    "cost": lambda chat: -1 if chat.cost is None else chat.cost,
+    "active": lambda chat: chat.overview.active_seconds,
+}
+"""By what chats are sorted, as the store does."""
+RESULT_ORDERS: Final[Mapping[str, Callable[[FoundChat], float]]] = {
+    "relevance": lambda found: found.score,
+    "newest": lambda found: max((one.hit.time or 0 for one in found.passages), default=0),
+    "oldest": lambda found: min((one.hit.time or 0 for one in found.passages), default=0),
+}
