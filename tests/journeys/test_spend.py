@@ -1,5 +1,6 @@
 """Numbers in a real browser: what last week cost and why, the errors of a tool, the context, a phone, and axe."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -83,6 +84,38 @@ def test_the_errors_of_a_tool(visitor: Visitor, tmp_path: Path) -> None:
         expect(rows).to_have_count(4)
         rows.first.get_by_role("link", name="no such file").click()
         expect(page.locator("main")).to_contain_text("no such file")
+        visitor.leave()
+
+
+def test_a_report_follows_its_form_without_a_button(visitor: Visitor, tmp_path: Path) -> None:
+    with last_week(tmp_path) as site:
+        page = visitor.page(site, "/stats/usage")
+        page.evaluate("window.isSamePage = true")
+        expect(page.get_by_role("button", name="Show", exact=True)).to_have_count(0)
+        page.locator("select[name=by]").select_option("model")
+        expect(page.locator("table.report thead")).to_contain_text("Model")
+        expect(page.locator("table.report tbody")).to_contain_text("opus-4-5")
+        query = page.get_by_label("Query")
+        query.press_sequentially("project:attic")
+        expect(page.locator("#report")).to_contain_text("Nothing to count here.")
+        expect(query).to_be_focused()  # one can go on typing
+        expect(page).to_have_url(f"{site}/stats/usage?by=model&show=cost&stack=model&q=project%3Aattic&limit=100")
+        expect(page.get_by_role("link", name="30 days")).to_have_attribute("href", re.compile("attic"))
+        visitor.forgive("400")
+        query.fill("is:purple")
+        expect(page.get_by_role("alert")).to_contain_text("purple")
+        query.fill("")
+        expect(page.locator("table.report tbody")).to_contain_text("opus-4-5")
+        assert page.evaluate("window.isSamePage")
+        visitor.leave()
+
+
+def test_a_report_without_scripts_has_a_button(visitor: Visitor, tmp_path: Path) -> None:
+    with last_week(tmp_path) as site:
+        page = visitor.page(site, "/stats/usage", java_script_enabled=False)
+        page.locator("select[name=by]").select_option("model")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.locator("table.report tbody")).to_contain_text("opus-4-5")
         visitor.leave()
 
 

@@ -1,5 +1,7 @@
 """The page that compares two branches, the banner that says which one is read, and where a change of branch lands."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.library.support import Shelf
@@ -69,6 +71,26 @@ def test_a_change_of_branch_lands_where_they_part(viewer: Viewer, here: int, the
 def banner(page: Page) -> str:
     start = page.text.index("Branch ")
     return page.text[start : page.text.index("Compare with", start)]
+
+
+def test_commands_without_an_answer_are_one_line(tmp_path: Path) -> None:
+    drawing = """
+    @ session=S1 time=2026-01-05T10:00
+    a <- - user: Draw a logo
+    b <- a assistant(m1): Here is a circle.
+    c <- b user: Make it blue
+    d <- c assistant(m2): It is blue.
+    @ time=2026-01-05T11:00
+    e <- b user: <command-name>/compact</command-name>
+    f <- e user: <command-name>/compact</command-name>
+    g <- f user: Make it red
+    h <- g assistant(m3): It is red.
+    """
+    shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(drawing))})
+    shelf.update()
+    page = Viewer(shelf).get(f"{ADDRESS}/compare")
+    assert page.text.count("/compact no answer × 2") == 1
+    assert page.text.count("Read in the chat") == 2
 
 
 def test_a_banner_says_which_branch_is_read_and_where_it_left_the_other(viewer: Viewer) -> None:

@@ -83,7 +83,7 @@ def test_live_chats_are_shown_with_their_last_event(tmp_path: Path) -> None:
     for page in (viewer.get("/live"), viewer.get("/")):
         assert "Live now 1 chat" in page.text
         assert "build it Bash make all running Bash shop" in page.text
-    assert "Recent chats all fix the parser" in viewer.get("/").text
+    assert "Recent chats All chats fix the parser" in viewer.get("/").text
 
 
 def test_a_live_chat_whose_last_word_is_an_answer_waits_for_the_user(tmp_path: Path) -> None:

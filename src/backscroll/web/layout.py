@@ -143,7 +143,7 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
     return el(
         "header",
         el("a", mark(), el("span", "backscroll", class_="brand-name"), href="/", class_="brand"),
-        el("nav", links, aria_label="Pages"),
+        el("nav", links, class_="places", aria_label="Pages"),
         search if with_search else el("div", class_="bar-search"),
         el("div", tools, class_="bar-tools"),
         class_="bar",

@@ -253,7 +253,7 @@ def _names_below(axis: Axis) -> list[Html]:
     for number, place in enumerate(label_positions(count, NAMES)):
         if place > 0.93 * count and not is_sparse:
             continue  # it would not fit
-        is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.82 * count and not is_sparse)
+        is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.76 * count and not is_sparse)
         classes = f"tick{' middle' if is_sparse else ''}{' wide' if is_wide else ''}"
         x = (place + (0.5 if is_sparse else 0)) / count
         names.append(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from backscroll.render.charts import measure_text
 from backscroll.render.html.axes import largest, week_name
 from backscroll.render.html.charts import bar as drawn_bar
-from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.element import NOTHING, Html, el, join, trusted
 from backscroll.render.reports import heading as plain_heading
 from backscroll.render.reports import value_text
 from backscroll.render.tables import is_numeric
@@ -18,6 +18,7 @@ Linker = Callable[[str, Mapping[str, Any]], str | None]
 SHORT: Final = 8
 """How many characters of an id are shown."""
 LONGEST: Final = 110
+LONGEST_BELOW: Final = 240
 MAX_TITLE_CHARS: Final = 1_000
 IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
 PATHS: Final = frozenset({"file", "project", "path"})
@@ -31,10 +32,12 @@ def report_table(
     bar: str | None = None,
     link: Linker | None = None,
     more: Sequence[Mapping[str, Any]] = (),
+    below: str | None = None,
 ) -> Html:
     """A table with numbers at the right, and bars for one of the columns.
 
-    `more` are the whole rows, where links need what is not shown of them.
+    `more` are the whole rows, where links need what is not shown of them. `below` is the column whose text stands
+    below that of the first one, in the same cell.
     """
     if not rows:
         return el("p", "No data.", class_="muted")
@@ -55,6 +58,8 @@ def report_table(
             _cell(name, value, link(name, whole) if link else None, is_right=side, is_first=not place)
             for place, ((name, value), side) in enumerate(zip(named.items(), right, strict=True))
         ]
+        if below is not None:
+            cells[0] = _with_text_below(cells[0], below, whole, link)
         if at is not None:
             cells.insert(at + 1, el("td", drawn_bar([max(0.0, float(row[at] or 0))], most), class_="bar-cell"))
         body.append(el("tr", cells))
@@ -107,7 +112,7 @@ def notes_list(notes: Sequence[str]) -> Html:
 
 def heading(name: str) -> str:
     """The name of a column, as people read it."""
-    return plain_heading(name).capitalize()
+    return HEADINGS.get(name) or plain_heading(name).capitalize()
 
 
 def _cell(
@@ -124,28 +129,54 @@ def _cell(
     if name in IDS and len(whole) > SHORT + 4:
         shown = whole[:SHORT]
     elif name in LONG:
-        line = clean_line(whole)
+        line = _unwrapped(clean_line(whole)) if name == "example" else clean_line(whole)
         shown = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
     elif name in PATHS:
-        # A line ends behind a slash, if it has to end.
-        *folders, last = whole.split("/")
-        shown = join(el("span", f"{part}/" if place < len(folders) else part)
-                     for place, part in enumerate((*folders, last)))  # fmt: skip
+        shown = _path(whole)
     elif name == "week":
         shown = week_name(whole, with_year=True)
     elif name in MOMENTS and (time := MOMENT.match(whole)):
-        shown = f"{time[1]} {time[2]}"
+        shown = time[1] if name in DAYS else f"{time[1]} {time[2]}"
     kind = "path" if name in PATHS else "long" if name in LONG else "name" if name in NAMES else ""
     classes = " ".join(filter(None, ("number" if is_right else "", kind)))
     inner = el("a", shown, href=address) if address and shown else shown
-    is_whole = shown == whole or name in PATHS
+    is_whole = shown == whole
     return el(
         "td",
         inner,
         class_=" ".join(filter(None, (classes, "first" if is_first else ""))) or None,
         title=None if is_whole else whole[:MAX_TITLE_CHARS],
-        data_label=heading(name) if shown else None,  # on a phone, rows are cards and every cell says its name
+        # On a phone, rows are cards: every cell says its name, unless its text does.
+        data_label=heading(name) if shown and name not in TELLING else None,
     )
+
+
+def _path(path: str) -> Html:
+    """The name at the end of a path, and its folder below: one line, of which the end is seen."""
+    folder, slash, name = path.rpartition("/")
+    if not folder or not name:
+        return el("span", path, class_="path-name")
+    return join([
+        el("span", name, class_="path-name"),
+        " ",
+        el("span", el("bdi", f"{folder}{slash}"), class_="path-folder"),
+    ])  # fmt: skip
+
+
+def _with_text_below(cell: Html, name: str, row: Mapping[str, Any], link: Linker | None) -> Html:
+    text = _unwrapped(clean_line(str(row.get(name) or "")))
+    if not text or text == row.get("signature"):
+        return cell
+    address = link(name, row) if link else None
+    shown = text if len(text) <= LONGEST_BELOW else text[: LONGEST_BELOW - 1] + "…"
+    inner = el("a", shown, href=address) if address else el("span", shown)
+    return trusted(cell.removesuffix("</td>") + el("div", inner, class_=f"below below-{name}") + "</td>")
+
+
+def _unwrapped(text: str) -> str:
+    for wrapper in WRAPPERS:
+        text = text.removeprefix(f"<{wrapper}>").removesuffix(f"</{wrapper}>")
+    return text.strip()
 
 
 def _scrolling(head: Html, body: Html, caption: str) -> Html:
@@ -153,9 +184,17 @@ def _scrolling(head: Html, body: Html, caption: str) -> Html:
     return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
+HEADINGS: Final = {"signature": "Error pattern", "example": "Error", "title": "Chat"}
+"""Where a page says more than the name of the column does."""
 LONG: Final = frozenset({"title", "signature", "example", "prompt", "sequence", "models"})
 """Columns whose texts may take a few lines."""
 NAMES: Final = frozenset({"tool", "model", "mcp-server", "git-branch"})
 """Columns with names that are rarely long."""
+TELLING: Final = frozenset({"tool", "time"})
+"""Columns whose values need no name."""
 MOMENTS: Final = frozenset({"first", "last", "time"})
+DAYS: Final = frozenset({"first", "last"})
+"""Moments of which the day says enough; the tooltip has the time."""
+WRAPPERS: Final = ("tool_use_error", "error")
+"""Tags that Claude Code puts around errors: they say nothing to a reader."""
 MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")

@@ -1,6 +1,7 @@
 """Two branches of a chat beside each other; on a phone, one below the other."""
 
 from collections.abc import Callable
+from itertools import groupby
 from time import thread_time
 from typing import Final
 
@@ -119,7 +120,7 @@ def _facts(found: BranchComparison) -> Html:
     body = [
         el("tr", el("th", name, scope="row"), el("td", told(left)), el("td", told(right)))
         for name, told in rows
-        if name != "Agents" or left.agents or right.agents
+        if (name != "Agents" or left.agents or right.agents) and (name != "Lines" or left.files or right.files)
     ]
     head = el("tr", el("td"), el("th", _name(left), scope="col"), el("th", _name(right), scope="col"))
     table = el(
@@ -145,7 +146,7 @@ def _lasted(side: ComparedBranch) -> str:
 def _files(found: BranchComparison) -> Html:
     files = found.files
     if not files:
-        return el("section", el("h2", "Files changed"), el("p", "Neither branch changed a file.", class_="muted"))
+        return NOTHING  # the totals say so
     rows = [
         el(
             "tr",
@@ -180,7 +181,13 @@ def _counts(change: FileChange) -> Html:
 
 def _column(chat: str, side: ComparedBranch, other: int) -> Html:
     link = el("a", "Read from the fork", href=_branch(chat, side.number, other))
-    turns: list[Html] = [_turn(chat, side.number, turn) for turn in side.turns[:MAX_TURNS]]
+    turns: list[Html] = []
+    for unanswered, same in groupby(side.turns[:MAX_TURNS], _unanswered_prompt):
+        group = list(same)
+        if unanswered is None:
+            turns += [_turn(chat, side.number, turn) for turn in group]
+        else:
+            turns.append(_unanswered(chat, side.number, group))
     if len(side.turns) > MAX_TURNS:
         turns.append(el("p", f"… and {plural(len(side.turns) - MAX_TURNS, 'more turn')}", class_="muted"))
     nothing = el("p", "It ends where they part.", class_="muted")
@@ -191,6 +198,21 @@ def _column(chat: str, side: ComparedBranch, other: int) -> Html:
         aria_label=_name(side),
         class_="compare-column",
     )
+
+
+def _unanswered_prompt(turn: ComparedTurn) -> str | None:
+    """The prompt of a turn in which nothing else happened."""
+    is_short = len(turn.prompt) <= SHORT_PROMPT and str(turn.heading.kind) != "compaction"
+    is_bare = is_short and not (turn.answer or turn.files or turn.heading.calls or turn.cost)
+    return (turn.prompt or "(no text)") if is_bare else None
+
+
+def _unanswered(chat: str, branch: int, turns: list[ComparedTurn]) -> Html:
+    """The same prompt, once or several times in a row, without an answer: a line is enough."""
+    first = turns[0]
+    text = el("a", first.prompt or "(no text)", href=_message(chat, branch, first.heading.key))
+    times = f" × {len(turns):,}" if len(turns) > 1 else ""
+    return el("p", text, el("span", f"no answer{times}", class_="muted"), class_="compare-unanswered")
 
 
 def _turn(chat: str, branch: int, turn: ComparedTurn) -> Html:

@@ -60,7 +60,7 @@ def expiring_section(library: Library) -> Html:
         told = _lines(counted.found)
     return el(
         "section",
-        el("h2", "Expiring soon ", el("a", "details", href="/settings", class_="more")),
+        el("h2", "Expiring soon ", el("a", "Details", href="/settings", class_="more")),
         told,
         class_="card kept",
         aria_label="Expiring soon",

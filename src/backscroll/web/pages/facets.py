@@ -49,9 +49,13 @@ def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html
     ]
     if not any(groups):
         return NOTHING
-    return el("aside", el("h2", "Narrow results"), groups,
-              el("p", "Counts cover all matches.", class_="muted note"),
-              class_="facets", aria_label="Narrow results")  # fmt: skip
+    # Beside the results, all of it is open; above them, on a phone, a script closes it.
+    return el(
+        "aside",
+        el("details", el("summary", el("h2", "Narrow results")), el("div", groups, class_="facet-groups"),
+           el("p", "Counts cover all matches.", class_="muted note"), open=True, data_fold="(max-width: 900px)"),
+        class_="facets", aria_label="Narrow results",
+    )  # fmt: skip
 
 
 def _groups(counted: Facets) -> list[tuple[str, str, list[FacetValue]]]:

@@ -42,7 +42,7 @@ def show(request: PageRequest) -> Html:
             el("div", live_section(live_chats(library)), id="live"),
             el(
                 "div",
-                el("section", el("h2", "Recent chats ", el("a", "all", href="/chats", class_="more")),
+                el("section", el("h2", "Recent chats ", el("a", "All chats", href="/chats", class_="more")),
                    el("ul", recent, class_="items"), aria_label="Recent chats"),
                 el("div", _spend(days), expiring_section(library), class_="side"),
                 class_="columns",
@@ -124,7 +124,7 @@ def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
         )
     return el(
         "section",
-        el("h2", "Spend ", el("a", "details", href="/spend", class_="more")),
+        el("h2", "Spend ", el("a", "Details", href="/spend", class_="more")),
         el("dl", parts, class_="figures"),
         class_="card",
         aria_label="Spend",

@@ -9,7 +9,7 @@ from backscroll.library.analytics.spend_reasons import reasons
 from backscroll.library.analytics.spend_summary import money, signed
 from backscroll.render.html.charts import bar
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.render.html.figures import BEFORE, legend_of, series_class
+from backscroll.render.html.figures import BEFORE, series_class
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import chat_address
 from backscroll.web.pages.group_names import group_names
@@ -135,7 +135,7 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
         more,
         class_="panel",
         data_dimension=dimension,
-        data_fold=dimension not in ("model", "project"),
+        data_fold=None if dimension in ("model", "project") else "(max-width: 720px)",
         open=True,
     )
 
@@ -167,7 +167,6 @@ def _dear(found: Spend, name: Html, cost: int, items: Sequence[SpentItem], more:
 def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: SpendRequest) -> Html:
     if not items:
         return NOTHING
-    legend = legend_of(list(PARTS.values()), list(COLOURS.values())) if by == "chat" else NOTHING
     left = count - len(items)
     whole = asked.as_report(by)
     more = (
@@ -184,7 +183,7 @@ def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: Spen
         else NOTHING
     )
     shown = el("ol", items[:DEAREST], class_="dear")
-    return el("section", el("h2", title), legend, shown, folded, more, id=f"dearest-{by}s")
+    return el("section", el("h2", title), shown, folded, more, id=f"dearest-{by}s")
 
 
 def _named(dimension: str, group: SpendGroup, short: Mapping[str, str]) -> str:

@@ -17,13 +17,14 @@ from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
 from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import compared_table, notes_list, report_table
 from backscroll.render.reports import dollars, duration, short
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
-from backscroll.web.layout import document, error_html, page_frame
+from backscroll.web.layout import document, empty_state, error_html, page_frame
 from backscroll.web.pages.group_names import group_names
-from backscroll.web.pages.stats_charts import RESULTS, charts_of, period_text, prompt_charts, usage_chart
+from backscroll.web.pages.stats_charts import RESULTS, charts_of, has_bars, period_text, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
 from backscroll.web.pages.stats_links import link_of
 from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
@@ -31,7 +32,7 @@ from backscroll.web.requests import PageRequest
 from backscroll.web.state import ViewerState
 
 FORMATS: Final = ("", "csv", "json")
-ERROR_COLUMNS: Final = ("count", "chats", "last", "solved_share", "tool", "signature", "example")
+ERROR_COLUMNS: Final = ("signature", "tool", "count", "chats", "solved_share", "last")
 EXPLAINED: Final = 500
 """How many answers a page lists; the download has all of them."""
 
@@ -93,31 +94,39 @@ def report(request: PageRequest) -> Html | Response:
     if request.get("format"):
         return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), request.get("format"))
     shown = answer.rows[: chosen["limit"] or None]
-    main = join([
-        _head(request, kind.title, kind.about, name),
-        report_form(request, name, kind, chosen),
+    counted = el("details", el("summary", "What was counted"), notes_list(answer.notes), class_="counted")
+    body = join([
         _facts(name, answer),
         charts_of(name, request.library, about, chosen, answer),
         _table(kind, chosen, answer, shown, carried(request)),
         _more(request, name, len(answer.rows) - len(shown)),
         _explanation(answer.explanation),
-        el("section", el("h2", "What was counted"), notes_list(answer.notes)) if answer.notes else NOTHING,
-        _downloads(request, name) if answer.rows else NOTHING,
+        counted if answer.notes else NOTHING,
+    ])  # fmt: skip
+    downloads = _downloads(request, name) if answer.rows else NOTHING
+    main = join([
+        _head(request, kind.title, kind.about, name, downloads),
+        report_form(request, name, kind, chosen),
+        el("div", body, id="report"),
     ])  # fmt: skip
     return _page(kind.title, main)
 
 
 def _page(title: str, main: Html) -> Html:
-    return document(title, main, here="/stats", styles=("stats.css",), scripts=("stats.js",))
+    scripts = ("stats.js", "report_form.js")
+    return document(title, main, here="/stats", styles=("stats.css",), scripts=scripts)
 
 
-def _head(request: PageRequest, title: str, about: str, name: str) -> Html:
-    return join([
+def _head(request: PageRequest, title: str, about: str, name: str, downloads: Html = NOTHING) -> Html:
+    return el(
+        "header",
         tabs(request, name),
-        el("h1", title),
+        el("div", el("h1", title), downloads, class_="report-title"),
         el("p", about, class_="muted"),
         ranges(request, name),
-    ])  # fmt: skip
+        class_="report-head",
+        id="report-head",
+    )
 
 
 def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
@@ -201,8 +210,10 @@ def _table(
 ) -> Html:
     if "a" in chosen and "b" in chosen:
         if not rows:
-            return el("p", "Enter two periods or two queries to compare.", class_="muted")
+            return empty_state("chart", "Compare two of anything.", "Enter two periods or two queries above.")
         return compared_table(rows, chosen["a"], chosen["b"])
+    if not rows:
+        return empty_state("chart", "Nothing to count here.", "Choose a longer time, or another query.")
     if kind is KINDS["activity"]:
         return NOTHING  # the chart has its own table
     columns = _people_columns(kind, answer)
@@ -214,7 +225,10 @@ def _table(
         is_report = found is not None and found.startswith("/stats/") and common
         return f"{found}&{urlencode(common)}" if is_report else found  # about the same time
 
-    return report_table(columns, kept, caption=kind.title, bar=answer.bar, link=link, more=_named(answer, rows))
+    return report_table(
+        columns, kept, caption=kind.title, bar=None if has_bars(kind, chosen) else answer.bar, link=link,
+        more=_named(answer, rows), below=next((BELOW[name] for name in columns[:1] if name in BELOW), None),
+    )  # fmt: skip
 
 
 def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
@@ -226,16 +240,22 @@ def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
     if kind is KINDS["errors"]:
         return [name for name in ERROR_COLUMNS if name in columns]
     if kind is KINDS["failures"]:
-        return ["time", "tool", "title", "example"]
+        return ["example", "tool", "time"]
     if kind is KINDS["interruptions"]:
-        return ["time", "title", "prompt"]
+        return ["prompt", "time"]
     if kind is KINDS["sequences"] and "signature" in columns:
-        return ["count", "tool", "first", "chat", "message", "signature"]
-    for name, place in (("title", 1), ("prompt", 2)):
+        return ["signature", "tool", "count", "first", "chat", "message"]
+    for name in ("prompt", "title"):
         if name in columns:
             columns.remove(name)
-            columns.insert(place, name)
+            columns.insert(0, name)
+    if columns[0] == "title" and "chat" in columns:
+        columns.remove("chat")  # its title leads to it
     return columns
+
+
+BELOW: Final = {"signature": "example", "example": "title", "prompt": "title"}
+"""What stands below the text of a row: where it is from, or how it was said."""
 
 
 def _named(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -265,11 +285,12 @@ def _more(request: PageRequest, name: str, left: int) -> Html:
 def _downloads(request: PageRequest, name: str) -> Html:
     given = {key: value for key, value in carried(request, every=True).items() if key != "limit"}
     links = [
-        el("a", f"Download as {format_.upper()}", class_="button", download=True,
+        el("a", icon("download"), format_.upper(), class_="button quiet", download=True,
+           aria_label=f"Download as {format_.upper()}", title=f"Download as {format_.upper()}",
            href=address(name, {**given, "format": format_}))
         for format_ in FORMATS[1:]
     ]  # fmt: skip
-    return el("p", join(links, " "), class_="downloads")
+    return el("div", links, class_="downloads")
 
 
 def _download(name: str, answer: Report, format_: str) -> Response:

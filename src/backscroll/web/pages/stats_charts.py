@@ -14,6 +14,7 @@ from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
+from backscroll.render.html.axes import day_name
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
 from backscroll.render.html.element import Html
 from backscroll.render.html.reports import heading
@@ -21,6 +22,7 @@ from backscroll.render.terminal import plural
 from backscroll.web.pages.group_names import group_names, named_series
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of
 from backscroll.web.pages.stats_periods import axis_of, drawn_over_time, is_drawn, usage_over_time
+from backscroll.web.pages.stats_reports import KINDS, ReportPage
 
 MAX_BLOCKS: Final = 60
 SHOWN: Final = 15
@@ -39,6 +41,12 @@ Draw = Callable[[Library, About, Mapping[str, Any], Report], list[Html]]
 def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     """The charts of a report, if any."""
     return DRAWN[name](library, about, chosen, report) if name in DRAWN and report.rows else []
+
+
+def has_bars(kind: ReportPage, chosen: Mapping[str, Any]) -> bool:
+    """Whether the chart of a report is a bar for each row: then the table needs none."""
+    is_over_time = chosen.get("by") in (*PERIODS, "turn")
+    return kind in (KINDS[name] for name in BARS) and not is_over_time and not chosen.get("loops")
 
 
 def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
@@ -124,7 +132,9 @@ def _blocks(library: Library, about: About, chosen: Mapping[str, Any], report: R
     every = report.as_dicts()
     rows = every[:MAX_BLOCKS][::-1]
     axis = Axis(
-        [row["start"] for row in rows], [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows]
+        [row["start"] for row in rows],
+        [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows],
+        ticks=[day_name(row["start"][:10]) for row in rows],
     )
     series = [Series("Cost", [row["cost_microdollars"] for row in rows])]
     note = f"{rows[0]['start']} to {rows[-1]['end']}, {len(rows):,} of {len(every):,} windows"
@@ -291,6 +301,8 @@ def _sorted(report: Report, measures: Sequence[str]) -> Report:
     return Report(report.columns, rows)
 
 
+BARS: Final = ("usage", "time", "prompts", "tools", "errors", "sequences", "files", "context", "cache")
+"""Reports that are drawn as a bar for each of the first rows, unless they are about time."""
 RESULTS: Final = (2, 1, 4)
 """The colours of calls that succeeded, failed, and were denied or have no result. Nothing that was denied is green."""
 DRAWN: Final[dict[str, Draw]] = {

@@ -5,6 +5,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.icons import icon
 from backscroll.web.pages.stats_reports import GROUPS, KINDS, ReportOption, ReportPage
 from backscroll.web.requests import PageRequest
 
@@ -73,15 +74,16 @@ def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mappi
         _text("zone", "Time zone", request.get("zone"), "this machine's"),
         _text("limit", "Rows", str(chosen["limit"]), "0 for all", mode="numeric") if kind.has_limit else NOTHING,
     ]
-    is_open = any(request.get(name) not in ("", "all") for name in ("since", "until", "zone"))
-    return el(
-        "form",
-        el("div", fields, query, el("button", "Show", type="submit", class_="go"), class_="fields"),
-        el("details", el("summary", "More"), el("div", more, class_="fields"), open=is_open),
-        action=f"/stats/{name}",
-        class_="asked card",
-        aria_label="Report options",
+    is_set = any(request.get(name) not in ("", "all") for name in ("since", "until", "zone"))
+    menu = el(
+        "details",
+        el("summary", icon("filter"), "More", class_="button quiet here" if is_set else "button quiet"),
+        el("div", more, class_="fields"),
+        class_="menu",
     )
+    # With a script, a change is enough.
+    button = el("noscript", el("button", "Show", type="submit", class_="primary"))
+    return el("form", fields, query, menu, button, action=f"/stats/{name}", class_="asked", aria_label="Report options")
 
 
 def address(name: str, given: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
     text = str(value)
     if column in FIELDS:
         return chats_address(field_text(FIELDS[column], text))
-    if column in IN_CHATS:
+    if column in IN_CHATS and (column != "last" or "example_chat" in row):
         chat, message = (row.get(name) for name in IN_CHATS[column])
         if chat in NAMELESS:
             chat, message = row.get("chat"), message or (row.get("message") if column == "example" else None)
@@ -105,5 +105,6 @@ IN_CHATS: Final = {
     "example_chat": ("example_chat", "example_message"),
     "example_message": ("example_chat", "example_message"),
     "example": ("example_chat", "example_message"),
+    "last": ("example_chat", "example_message"),
 }
 """Columns that lead into a chat: which of the row has the chat, and which the message."""

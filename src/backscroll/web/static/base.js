@@ -278,6 +278,12 @@ command("Show keyboard shortcuts", openHelp);
 const searchField = document.getElementById("search");
 if (searchField instanceof HTMLInputElement) suggestFor(searchField);
 
+// What matters less is folded where it would push the rest away: on a phone.
+for (const part of document.querySelectorAll("details[data-fold]")) {
+  if (part instanceof HTMLElement && matchMedia(part.dataset.fold ?? "").matches) part.removeAttribute("open");
+  part.removeAttribute("data-fold"); // from now on, it is as the reader wants it
+}
+
 times(document);
 setInterval(() => {
   if (document.hidden) return;

@@ -10,18 +10,7 @@ tip.hidden = true;
 tip.setAttribute("role", "status");
 document.body.append(tip);
 
-for (const chart of document.querySelectorAll("figure.chart")) {
-  takeTitles(chart);
-  chart.addEventListener("pointermove", (event) => point(/** @type {PointerEvent} */ (event)));
-  chart.addEventListener("pointerdown", (event) => point(/** @type {PointerEvent} */ (event)));
-  chart.addEventListener("pointerleave", hideTip);
-  const drawing = chart.querySelector("svg.drawing");
-  if (drawing instanceof SVGSVGElement) {
-    walkable(drawing);
-    zoomable(drawing);
-  }
-  legend(chart);
-}
+enliven(document);
 /** @param {string} selector */
 const follow = (selector) => {
   const link = document.querySelector(selector);
@@ -35,27 +24,39 @@ if (document.getElementById("turn-steps")) {
   key("[", "Earlier turn", () => follow("#turn-steps a[rel=prev]"));
   key("]", "Later turn", () => follow("#turn-steps a[rel=next]"));
 }
-// On a phone, what matters less is folded.
-if (matchMedia("(max-width: 720px)").matches) for (const part of document.querySelectorAll("details[data-fold]")) part.removeAttribute("open");
-
-const menu = document.querySelector(".tabs details");
+const openMenus = () => [...document.querySelectorAll(":is(.tabs details, .asked .menu)[open]")];
 document.addEventListener("click", (event) => {
-  if (menu instanceof HTMLDetailsElement && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+  for (const menu of openMenus()) {
+    if (event.target instanceof Node && !menu.contains(event.target)) menu.removeAttribute("open");
+  }
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && menu instanceof HTMLDetailsElement && menu.open) {
-    menu.open = false;
+  if (event.key !== "Escape") return;
+  for (const menu of openMenus()) {
+    menu.removeAttribute("open");
     menu.querySelector("summary")?.focus();
   }
 });
-for (const form of document.querySelectorAll("form.asked")) {
-  form.addEventListener("change", (event) => {
-    const field = event.target;
-    const isChosen = field instanceof HTMLSelectElement || (field instanceof HTMLInputElement && field.type === "checkbox");
-    if (isChosen && form instanceof HTMLFormElement) form.requestSubmit();
-  });
-}
 window.addEventListener("scroll", hideTip, { passive: true });
+
+/**
+ * Make the charts in a part of the page interactive.
+ * @param {ParentNode} root
+ */
+export function enliven(root) {
+  for (const chart of root.querySelectorAll("figure.chart")) {
+    takeTitles(chart);
+    chart.addEventListener("pointermove", (event) => point(/** @type {PointerEvent} */ (event)));
+    chart.addEventListener("pointerdown", (event) => point(/** @type {PointerEvent} */ (event)));
+    chart.addEventListener("pointerleave", hideTip);
+    const drawing = chart.querySelector("svg.drawing");
+    if (drawing instanceof SVGSVGElement) {
+      walkable(drawing);
+      zoomable(drawing);
+    }
+    legend(chart);
+  }
+}
 
 /**
  * Keep what the browser would show by itself, after a second and without a shape.
