@@ -27,7 +27,7 @@ def remove_content(remote: Remote, state: SyncState, device: str, streams: Itera
             continue
         bundles = read_bundles(remote.get(one.name), seal)
         data = b"".join(without(bundle, lambda entry: entry.stream in removed, seal) for bundle in bundles)
-        _replace(remote, [one], one._replace(revision=one.revision + 1), data)
+        replace_object(remote, [one], one._replace(revision=one.revision + 1), data)
 
 
 def merge_small(remote: Remote, device: str, most: int = MAX_SMALL_OBJECTS) -> int:
@@ -40,7 +40,7 @@ def merge_small(remote: Remote, device: str, most: int = MAX_SMALL_OBJECTS) -> i
     merged = 0
     for row in _rows_of_small(current(found), most):
         target = BundleObject(device, row[0].log, row[0].first, row[-1].last, 0)
-        _replace(remote, row, target, b"".join(remote.get(each.name) for each in row))
+        replace_object(remote, row, target, b"".join(remote.get(each.name) for each in row))
         merged += len(row) - 1
     return merged + len(left)
 
@@ -64,7 +64,8 @@ def objects_of(remote: Remote, device: str, listing: Iterable[RemoteObject] | No
     return devices_in(found).get(device, [])
 
 
-def _replace(remote: Remote, old: list[BundleObject], new: BundleObject, data: bytes) -> None:
+def replace_object(remote: Remote, old: list[BundleObject], new: BundleObject, data: bytes) -> None:
+    """Write an object that stands in for others, then delete these."""
     while not remote.put(new.name, data) and remote.get(new.name) != data:
         new = new._replace(revision=new.revision + 1)  # an earlier try that was cut off, or a clone
     for one in old:

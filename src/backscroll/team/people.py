@@ -44,6 +44,11 @@ class Person(NamedTuple):
         """Whether this person may read the audit log."""
         return self.role in AUDITORS
 
+    @property
+    def sees_erasures(self) -> bool:
+        """Whether this person may see who was erased and what is held."""
+        return self.is_administrator or self.is_auditor
+
 
 class Team(NamedTuple):
     """A team and its members."""

@@ -6,6 +6,7 @@ names one device, and only its objects are listed.
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
@@ -20,10 +21,13 @@ from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
 from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import JOB as ERASE
-from backscroll.team.erasures import to_be_erased
+from backscroll.team.erasures import find_by_name, to_be_erased
 from backscroll.team.exclusive import exclusive
+from backscroll.team.expire_chats import expire_chats
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
 from backscroll.team.libraries import Libraries
+from backscroll.team.retention import JOB as EXPIRE
+from backscroll.team.retention import want_due
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -32,6 +36,8 @@ CHANGED: Final = "backscroll_changed"
 """The channel that tells web processes whose library changed."""
 LOOK_SECONDS: Final = 5.0
 """How often jobs are looked for that were put off, or whose notice was lost."""
+EXPIRY_SECONDS: Final = 600.0
+"""How often it is looked whose chats were not looked through for a day."""
 STOP_SECONDS: Final = 0.5
 """How often it is looked whether to stop."""
 STATE: Final = "team.sqlite"
@@ -44,6 +50,7 @@ class Worker:
 
     def __init__(self, database: "Database", objects: Remote, libraries: Libraries) -> None:
         self._database, self._objects, self._libraries = database, objects, libraries
+        self._next_look = 0.0
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
@@ -56,6 +63,7 @@ class Worker:
                     has_looked = True
                 while not stop.is_set() and self.do_next():
                     pass
+                self._look_for_expired()
                 if listening is None or listening.closed:
                     listening = self._database.connect()
                     listening.execute(f"listen {CHANNEL}")
@@ -92,11 +100,27 @@ class Worker:
         if job.kind == ERASE:
             erase_person(self._database, self._objects, self._libraries, job.about)
             self._tell(job.about)
+        if job.kind == EXPIRE:
+            self._expire(job.about)
         if job.kind in {"index", "pull"}:
             owner = owner_of(job.about) or job.about
             with exclusive(self._database, self._libraries.number(owner)):
                 if not self._is_erased(owner):
                     self._bring_up_to_date(job)
+
+    def _look_for_expired(self) -> None:
+        """Once in a while, have everyone's chats looked through whose turn it is."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + EXPIRY_SECONDS
+        with self._database.transaction() as connection:
+            want_due(connection)
+
+    def _expire(self, handle: str) -> None:
+        with self._database.transaction() as connection:
+            person = find_by_name(connection, handle)
+        if expire_chats(self._database, self._objects, self._libraries, person):
+            self._tell(handle)
 
     def _is_erased(self, handle: str) -> bool:
         with self._database.transaction() as connection:
@@ -130,6 +154,8 @@ def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
             state.close()
     with libraries.own(owner_of(device)) as library:
         library.update()
+        if pulled.forgotten:
+            library.update()  # removes the index that was replaced
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
     return pulled

@@ -1,13 +1,14 @@
 """Forget a chat: remove it from the archive, and its marks, saved recalls, rows and words with it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.forgetting import keys_to_forget, owned_key
 from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.errors import Busy
 from backscroll.files.layout import FileKind, container_of
+from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.progress import Progress
 from backscroll.library.keeping.kept_versions import KeptChat
@@ -27,6 +28,15 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
     count = forget(library.settings, chat)
     _rebuild_without(library, progress)
     return count, recalls
+
+
+def forget_chats(library: Library, chats: Sequence[KeptChat]) -> int:
+    """The same for several chats at once: the archive and the index are written anew one time."""
+    names = {name for chat in chats for name in _names_of(chat)}
+    _remove_marks_of(library.settings.library, names)
+    count = forget(library.settings, *chats)
+    _rebuild_without(library)
+    return count
 
 
 def files_that_stay(library: Library, chat: KeptChat) -> list[Path]:
@@ -78,14 +88,15 @@ def _rebuild_without(library: Library, progress: Progress | None = None) -> None
         raise Busy("the archive has forgotten it, but another process is writing the index", hint) from error
 
 
-def forget(settings: Settings, chat: KeptChat) -> int:
-    """Remove a chat from the archive for good; return the number of files, or of sessions inside them."""
-    wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
-    inside = [(key.home, key.path) for key in chat.inside]
+def forget(settings: Settings, *chats: KeptChat) -> int:
+    """Remove chats from the archive for good; return the number of files, or of sessions inside them."""
+    wanted = {(file.number, file.machine, file.home, file.path) for chat in chats for file in chat.files}
+    inside = [key for chat in chats for key in chat.inside]
     with open_writer(settings) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
-        logs = _logs_of(writer, chat)
-        keys = keys_to_forget([*((file.home, file.path) for file in (*files, *logs)), *inside])
+        logs = [file for chat in chats for file in _logs_of(writer, chat)]
+        gone = [*(file.key for file in (*files, *logs)), *inside]
+        keys = {owned_key(owner_of(one.machine), key) for one in gone for key in keys_to_forget([(one.home, one.path)])}
         writer.forget([*files, *logs], keys)  # in one step: it is forgotten as a whole, or not at all
     return len(files) + len(inside)
 

@@ -8,20 +8,32 @@ from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.erasures import Erasure, ask_erasure, erasures
 from backscroll.team.holds import Hold, holds, holds_on, place_hold, release_hold
 from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.pages.retention_page import retention_html
 from backscroll.team.people import Person, people, person_of
 
 HERE = "/retention"
 
 
 def show(request: TeamRequest) -> Html:
-    """The ledger of erasures and the holds. Administrators ask for erasures; owners and auditors place holds."""
-    person = reader(request)
+    """How long chats are kept; below it the ledger of erasures and the holds, for those who may see them.
+
+    Administrators ask for erasures; owners and auditors place holds.
+    """
+    person = request.person
+    if not person.sees_erasures:
+        return team_document("Retention", person, HERE, retention_html(request))
     found = people(request.connection, person.org)
     return team_document(
         "Retention and erasures",
         person,
         HERE,
+        retention_html(request),
         el("h2", "Erasures"),
+        el(
+            "p",
+            "An erased person leaves nothing but an entry here and the audit log: chats, words, objects, shares, keys"
+            " and sessions are removed, and the files of the database are written anew.",
+        ),
         table(
             ("Person", "Asked by", "Asked", "Reason", "Done"),
             (_erasure_row(one) for one in erasures(request.connection, person.org)),
@@ -36,15 +48,7 @@ def show(request: TeamRequest) -> Html:
             "There is no hold.",
         ),
         _hold_form(found) if person.is_auditor else NOTHING,
-        lead="An erased person leaves nothing but these entries and the audit log: chats, words, objects, shares, keys"
-        " and sessions are removed, and the files of the database are written anew.",
     )
-
-
-def reader(request: TeamRequest) -> Person:
-    """Who asks, if they may see this page."""
-    person = request.person
-    return person if person.is_administrator or person.is_auditor else not_found()
 
 
 def _erasure_row(one: Erasure) -> tuple[object, ...]:

@@ -42,8 +42,7 @@ def places(person: Person) -> list[tuple[str, str]]:
         ("/people", "People and teams"),
         ("/account", "Account"),
     ]
-    if person.is_administrator or person.is_auditor:
-        found.append(("/retention", "Retention and erasures"))
+    found.insert(-1, ("/retention", "Retention and erasures" if person.sees_erasures else "Retention"))
     return [*found, ("/audit", "Audit")] if person.is_auditor else found
 
 

@@ -1,0 +1,56 @@
+"""Remove from a device's objects what their receiver has forgotten: on a team server, chats whose time is up.
+
+The device's own proof stays whole: the hashes of what was removed remain in the bundles.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from backscroll.errors import Busy, NothingFound
+from backscroll.sync.bundles import Bundle, Entry, file_key, read_bundles, without
+from backscroll.sync.objects import BundleObject
+from backscroll.sync.remotes import Remote
+from backscroll.sync.removal import objects_of, replace_object
+
+MOST_LISTINGS: Final = 5
+
+IsForgotten = Callable[[str, str], bool]
+"""Whether the file with this home and path was forgotten."""
+
+
+def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten) -> int:
+    """Remove the content of forgotten files from every object of a device; return how many objects were changed.
+
+    The device may write its objects anew at the same time, so it is looked again until nothing is found.
+    """
+    changed = 0
+    clean: set[str] = set()
+    for _ in range(MOST_LISTINGS):
+        waiting = [one for one in objects_of(remote, device) if one.name not in clean]
+        if not waiting:
+            return changed
+        for one in waiting:
+            changed += _clean(remote, one, is_forgotten)
+            clean.add(one.name)
+    raise Busy(f"the objects of {device} change all the time", "it is tried again later")
+
+
+def _clean(remote: Remote, one: BundleObject, is_forgotten: IsForgotten) -> bool:
+    try:
+        bundles = list(read_bundles(remote.get(one.name)))
+    except NothingFound:  # its device has merged it since
+        return False
+
+    def is_unwanted(entry: Entry) -> bool:
+        key = file_key(entry)
+        return is_forgotten(key.home, key.path)
+
+    if not any(entry.file is not None and is_unwanted(entry) for bundle in bundles for entry in bundle.index.entries):
+        return False
+    data = b"".join(_shortened(bundle, is_unwanted) for bundle in bundles)
+    replace_object(remote, [one], one._replace(revision=one.revision + 1), data)
+    return True
+
+
+def _shortened(bundle: Bundle, is_unwanted: Callable[[Entry], bool]) -> bytes:
+    return without(bundle, lambda entry: entry.file is not None and is_unwanted(entry))
