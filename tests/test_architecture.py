@@ -32,7 +32,18 @@ IMPORTS: dict[str, set[str]] = {
     "mcp": {"conversation", "library", "records", "render", "query", "httpd"},
     "plugin": set(),
     "demo": {"library"},
-    "team": {"files", "httpd", "library", "query", "render", "store", "sync", "web"},
+    "team": {
+        "archive",
+        "conversation",
+        "files",
+        "httpd",
+        "library",
+        "query",
+        "render",
+        "store",
+        "sync",
+        "web",
+    },
     "cli": {"conversation", "library", "records", "render", "query", "httpd", "web", "mcp", "demo", "sync", "team"},
 }
 ROOMS: dict[str, dict[str, set[str]]] = {
