@@ -11,6 +11,7 @@ import pytest
 from backscroll.errors import UsageError
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
+from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Remote
 from backscroll.team.audit import broken_at
 from backscroll.team.erasures import ask_erasure, erasure_of
@@ -65,7 +66,7 @@ def _found_below(folder: Path, wanted: tuple[bytes, ...]) -> set[bytes]:
 
 def _in_objects(objects: Remote, wanted: tuple[bytes, ...]) -> set[bytes]:
     found: set[bytes] = set()
-    for one in objects.list():
+    for one in objects.list(ROOT):
         for bundle in read_bundles(objects.get(one.name)):
             for entry in bundle.index.entries:
                 if entry.file is not None:
@@ -172,7 +173,7 @@ def test_an_operator_erases_on_the_command_line(place: Place) -> None:
 def test_what_arrives_during_an_erasure_is_removed_too(place: Place) -> None:
     """An upload that was let in before the erasure, and stored after it."""
     objects, database = place.served.context.objects, place.served.context.database
-    (stored,) = [one for one in objects.list() if "ada" in one.name]
+    (stored,) = [one for one in objects.list(ROOT) if "ada" in one.name]
     data = objects.get(stored.name)
     with database.transaction() as connection:
         ask_erasure(connection, None, "ada", place.ada.org)

@@ -19,6 +19,7 @@ from backscroll.team.audit import record
 from backscroll.team.erasures import Erasure, erasure_of, lock_out
 from backscroll.team.exclusive import exclusive
 from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.ledger import note_in_ledger
 from backscroll.team.libraries import Libraries
 
 if TYPE_CHECKING:
@@ -33,8 +34,11 @@ KEPT: Final = frozenset({("access", "reader")})
 """Who read a chat is told to its owner, also when the reader is erased."""
 
 
-def erase_person(database: "Database", objects: Remote, libraries: Libraries, handle: str) -> int:
-    """Do what the ledger says about a person; return how many objects were removed."""
+def erase_person(database: "Database", objects: Remote, libraries: Libraries, handle: str, *, anew: bool = True) -> int:
+    """Do what the ledger says about a person; return how many objects were removed.
+
+    Without `anew` the caller has the tables written anew.
+    """
     with database.transaction() as connection:
         entry = erasure_of(connection, handle)
     if entry is None:
@@ -44,11 +48,13 @@ def erase_person(database: "Database", objects: Remote, libraries: Libraries, ha
     with exclusive(database, entry.person):
         with database.transaction() as connection:
             _begin(connection, entry)
+        note_in_ledger(objects, entry)
         _remove_library(libraries, handle)
         count = remove_objects(objects, handle)
         with database.transaction() as connection:
             _remove_rows(connection, entry)
-        write_tables_anew(database)
+        if anew:
+            write_tables_anew(database)
         with database.transaction() as connection:
             _finish(connection, entry, count)
     return count

@@ -78,6 +78,14 @@ def new_org(connection: "Connection", name: str) -> int:
     return int(row[0]) if row else 0
 
 
+def org_of(connection: "Connection", name: str | None) -> int:
+    """The number of an organisation; without a name, of the only one."""
+    found = connection.execute("select id from org where %s::text is null or name = %s", (name, name)).fetchall()
+    if len(found) != 1:
+        raise UsageError(f"there are {len(found)} organisations" + (f" called {name}" if name else ""), "name one")
+    return int(found[0][0])
+
+
 def new_person(
     connection: "Connection", org: int, handle: str, name: str, *, email: str | None = None, role: str = "member"
 ) -> int:

@@ -50,14 +50,15 @@ def end_of(rules: Sequence[RetentionRule], chat: Overview) -> datetime | None:
     """When a chat expires; None if no rule is about it. Of several rules the one with the longest project counts."""
     if chat.last_active is None:
         return None
-    found = [rule for rule in rules if rule.project is None or _is_about(rule.project, chat.project or "")]
+    found = [rule for rule in rules if rule.project is None or is_about(rule.project, chat.project or "")]
     if not found:
         return None
     rule = max(found, key=lambda one: len(one.project or ""))
     return chat.last_active + timedelta(days=rule.days)
 
 
-def _is_about(wanted: str, project: str) -> bool:
+def is_about(wanted: str, project: str) -> bool:
+    """Whether the path of a project is the wanted one or below it; a name without slashes is the last part of it."""
     folders = project.replace("\\", "/").rstrip("/").split("/")
     parts = wanted.replace("\\", "/").rstrip("/").split("/")
     return folders[: len(parts)] == parts if len(parts) > 1 else folders[-1] == wanted

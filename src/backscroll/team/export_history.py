@@ -1,0 +1,110 @@
+"""Export what the server has of a person, a project or an organisation: session files as they are, usage as CSV."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from backscroll.disk import private_folder, write_private
+from backscroll.errors import UsageError
+from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.analytics.usage import usage
+from backscroll.library.keeping.kept_versions import find_kept
+from backscroll.library.library import Library
+from backscroll.render.tables import csv_lines
+from backscroll.team.audit import record
+from backscroll.team.libraries import Libraries
+from backscroll.team.people import Person
+from backscroll.team.retention import is_about
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+    from backscroll.archive.kept_file import KeptFile, Version
+    from backscroll.team.database import Database
+
+USAGE: Final = "usage.csv"
+
+
+@dataclass
+class Exported:
+    """What was written."""
+
+    people: int = 0
+    files: int = 0
+    size: int = 0
+
+
+def export_history(
+    database: "Database",
+    libraries: Libraries,
+    people: list[Person],
+    to: Path,
+    project: str | None = None,
+    actor: str = "server",
+) -> Exported:
+    """Write `HANDLE/MACHINE/HOME/…` for everyone, and `usage.csv`. Of a project, only its chats."""
+    if to.exists() and any(to.iterdir()):
+        raise UsageError(f"{to} is not empty", "give a folder that is new or empty")
+    private_folder(to)
+    done = Exported()
+    rows: list[tuple[object, ...]] = []
+    columns: tuple[str, ...] = ()
+    for person in people:
+        with database.transaction() as connection:
+            record(connection, person.org, actor, "history.export", person.handle, project or "everything")
+        with libraries.own(person.handle) as library:
+            if not library.is_indexed:
+                continue
+            done.people += 1
+            _write_files(library, to / person.handle, project, done)
+            columns, found = _usage_of(library, project)
+            rows += [(person.handle, *row) for row in found]
+    lines = csv_lines(("person", *columns), rows)
+    write_private(to / USAGE, "".join(f"{line}\n" for line in lines).encode())
+    return done
+
+
+def _write_files(library: Library, folder: Path, project: str | None, done: Exported) -> None:
+    archive = library.archive
+    if archive is None:
+        return
+    for file in _chosen(library, archive, project):
+        for version in file.versions:
+            if version.size:
+                _write(archive, file, version, folder, done)
+
+
+def _chosen(library: Library, archive: "Archive", project: str | None) -> "Iterator[KeptFile]":
+    if project is None:
+        yield from archive.files.values()
+        return
+    seen: set[int] = set()
+    for chat in library.chats():
+        if is_about(project, chat.overview.project or ""):
+            for file in find_kept(library, archive, chat.overview.id).files:
+                if file.number not in seen:
+                    seen.add(file.number)
+                    yield file
+
+
+def _write(archive: "Archive", file: "KeptFile", version: "Version", folder: Path, done: Exported) -> None:
+    """The last version under the name of its file; earlier ones have their number appended."""
+    machine, home = quote(file.machine.partition("/")[2] or file.machine, safe=""), quote(file.home, safe="")
+    name = file.path if version is file.latest else f"{file.path}.v{version.number}"
+    target = folder / machine / home / name
+    private_folder(target.parent)
+    data = b"".join(archive.content(version))
+    write_private(target, data)
+    done.files += 1
+    done.size += len(data)
+
+
+def _usage_of(library: Library, project: str | None) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Tokens and costs by day and model; of a project, by project."""
+    if project is None:
+        report = usage(library, ReportRequest(zone=UTC), "day", breakdown=True)
+        return report.columns, report.rows
+    report = usage(library, ReportRequest(zone=UTC), "project", breakdown=True)
+    return report.columns, [row for row in report.rows if is_about(project, str(row[0]))]
