@@ -34,6 +34,7 @@ from backscroll.team.pages import (
     retention_page,
     sharing,
     single_sign_on,
+    spend_page,
     start,
 )
 from backscroll.team.pages.parts import links_for
@@ -130,6 +131,9 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/people/{handle}/disable", team_page(people_page.disable_person), methods=["POST"]),
     Route("/teams", team_page(people_page.add_team), methods=["POST"]),
     Route("/teams/{team}", team_page(people_page.change_team), methods=["POST"]),
+    Route("/team-spend", team_page(spend_page.show)),
+    Route("/team-spend/budget", team_page(spend_page.change_budget), methods=["POST"]),
+    Route("/team-spend/rule", team_page(spend_page.change_rule), methods=["POST"]),
     Route("/audit", team_page(audit_page.show)),
     Route("/retention", team_page(erasing_page.show)),
     Route("/retention", team_page(retention_page.set_days), methods=["POST"]),

@@ -22,6 +22,7 @@ from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, new_org, new_person, new_team, person_named, person_of, set_members
 from backscroll.team.secrets import new_secret
 from backscroll.team.shares import note_access, share, shared_with
+from backscroll.team.spend import set_budget, show_small_sums
 from backscroll.team.worker import take
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def make_demo_team(database: "Database", data: Path, objects: str, home: Path, u
         for name, members in TEAMS.items():
             set_members(connection, owner, teams[name], members)
             set_lead(connection, owner, teams[name], members[0])
+        show_small_sums(connection, owner, shown=True)  # else there would be nothing to see: they are three
+        set_budget(connection, owner, None, "10")
+        set_budget(connection, owner, teams["Shop"], "8")
     libraries = Libraries(data, database)
     for handle, _, _ in PEOPLE:
         _send(database, libraries, data, objects, handle, _part(home, data, handle, user))

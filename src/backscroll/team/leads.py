@@ -23,6 +23,14 @@ def set_lead(connection: "Connection", by: Person, team: int, handle: str, *, un
     record(connection, by.org, by.handle, "team.member" if undo else "team.lead", row[0], handle)
 
 
+def set_only_lead(connection: "Connection", by: Person, team: int, handle: str) -> None:
+    """This member leads a team, and no other; an empty handle: nobody does."""
+    for other in leads_of(connection, by.org).get(team, set()) - {handle}:
+        set_lead(connection, by, team, other, undo=True)
+    if handle and handle not in leads_of(connection, by.org).get(team, set()):
+        set_lead(connection, by, team, handle)
+
+
 def leads_of(connection: "Connection", org: int) -> dict[int, set[str]]:
     """The handles of those who lead, by team."""
     found: dict[int, set[str]] = {}
@@ -34,9 +42,3 @@ def leads_of(connection: "Connection", org: int) -> dict[int, set[str]]:
     for team, handle in rows:
         found.setdefault(team, set()).add(handle)
     return found
-
-
-def led_by(connection: "Connection", person: Person) -> frozenset[int]:
-    """The teams that a person leads."""
-    rows = connection.execute("select team from membership where person = %s and role = 'lead'", (person.id,))
-    return frozenset(team for (team,) in rows)

@@ -49,6 +49,10 @@ class Libraries:
 
         return opened
 
+    def to_read(self, handle: str) -> Library:
+        """The library of a person, to be read by this server for sums."""
+        return self.opener(handle)(self.settings(handle), [])
+
     def settings_of_reader(self, reader: str, owner: str) -> Settings:
         """The settings under which a reader sees what an owner shared: marks of the reader, texts of the owner."""
         return replace(self.settings(reader), archive=self._data / PEOPLE / owner / "archive")

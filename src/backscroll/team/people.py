@@ -33,6 +33,8 @@ class Person(NamedTuple):
     disabled: datetime | None = None
     org_name: str = ""
     teams: tuple[int, ...] = ()
+    leads: tuple[int, ...] = ()
+    """The teams that this person leads."""
 
     @property
     def is_administrator(self) -> bool:
@@ -254,10 +256,12 @@ def set_members(connection: "Connection", by: Person, team: int, handles: Sequen
 
 def _people(connection: "Connection", condition: str, *values: object) -> list[Person]:
     rows = connection.execute(f"{PEOPLE} where {condition} order by p.handle", values)
-    return [Person._make((*row[:8], tuple(row[8]))) for row in rows]
+    return [Person._make((*row[:8], tuple(row[8]), tuple(row[9]))) for row in rows]
 
 
 PEOPLE: Final = (
     "select p.id, p.org, p.handle, p.name, p.email, p.role, p.disabled, o.name,"
-    " array(select m.team from membership m where m.person = p.id) from person p join org o on o.id = p.org"
+    " array(select m.team from membership m where m.person = p.id),"
+    " array(select m.team from membership m where m.person = p.id and m.role = 'lead')"
+    " from person p join org o on o.id = p.org"
 )

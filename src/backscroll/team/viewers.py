@@ -40,7 +40,7 @@ class Viewers:
     """The open viewers."""
 
     def __init__(self, libraries: Libraries, connections: Connections | None = None) -> None:
-        self._libraries = libraries
+        self._libraries = self.libraries = libraries
         self._connections = connections or Connections()
         self._open: OrderedDict[tuple[str, ...], PersonViewer] = OrderedDict()
         self._lock = threading.Lock()

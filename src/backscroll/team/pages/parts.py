@@ -43,10 +43,14 @@ def places(person: Person) -> list[tuple[str, str]]:
         ("/account", "Account"),
     ]
     found.insert(-1, ("/retention", "Retention and erasures" if person.sees_erasures else "Retention"))
+    if person.is_administrator or person.is_auditor or person.leads:
+        found.insert(2, ("/team-spend", "Team spend"))
     return [*found, ("/audit", "Audit")] if person.is_auditor else found
 
 
-def team_document(title: str, person: Person, here: str, *sections: object, lead: str = "") -> Html:
+def team_document(
+    title: str, person: Person, here: str, *sections: object, lead: str = "", styles: Sequence[str] = ()
+) -> Html:
     """A page with the server's own pages beside it."""
     links = [
         el("a", name, href=address, aria_current="page" if address == here else None)
@@ -60,7 +64,7 @@ def team_document(title: str, person: Person, here: str, *sections: object, lead
             *sections,
         ]
     )
-    return document(title, main, here=here, styles=("pages.css", "team.css"), body_class="team")
+    return document(title, main, here=here, styles=(*styles, "pages.css", "team.css"), body_class="team")
 
 
 def plain_document(title: str, *content: object) -> Html:

@@ -4,6 +4,7 @@ from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.team.context import TeamRequest, see
+from backscroll.team.leads import leads_of, set_only_lead
 from backscroll.team.pages.parts import button, field, secret_box, table, team_document
 from backscroll.team.people import (
     HANDLE,
@@ -27,6 +28,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
     found = people(request.connection, person.org)
     groups = teams(request.connection, person.org)
     names = {one.id: one.name for one in groups}
+    leads = leads_of(request.connection, person.org)
     rows = [
         (
             el("strong", one.handle), one.name, one.role, ", ".join(names[team] for team in one.teams if team in names),
@@ -43,7 +45,9 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         _invitation() if person.is_administrator else NOTHING,
         el("h2", "Teams"),
         table(
-            ("Team", "Members"), ((one.name, _members(person, one, found)) for one in groups), "There is no team yet."
+            ("Team", "Members"),
+            ((one.name, _members(person, one, found, leads.get(one.id, set()))) for one in groups),
+            "There is no team yet.",
         ),
         _new_team() if person.is_administrator else NOTHING,
         lead=f"Everyone of {person.org_name}. A role gives no right to read: what a person sends is theirs to share.",
@@ -73,16 +77,27 @@ def _invitation() -> Html:
     return join([el("h2", "Invite someone"), form])
 
 
-def _members(by: Person, one: Team, everyone: list[Person]) -> Html:
+def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> Html:
     if not by.is_administrator:
-        return el("span", ", ".join(one.members) or "–")
+        told = (f"{handle} (lead)" if handle in leads else handle for handle in one.members)
+        return el("span", ", ".join(told) or "–")
     boxes = [
         el("label", el("input", type="checkbox", name="member", value=person.handle,
                        checked=person.handle in one.members), f" {person.handle}")
         for person in everyone if person.disabled is None
     ]  # fmt: skip
+    options = [el("option", "nobody", value=""), *(
+        el("option", handle, value=handle, selected=True if handle in leads else None) for handle in one.members
+    )]  # fmt: skip
+    lead = el("label", "Lead ", el("select", options, name="lead"), class_="lead-choice")
     return el(
-        "form", boxes, el("button", "Save", class_="quiet"), method="post", action=f"/teams/{one.id}", class_="boxes"
+        "form",
+        boxes,
+        lead,
+        el("button", "Save", class_="quiet"),
+        method="post",
+        action=f"/teams/{one.id}",
+        class_="boxes",
     )
 
 
@@ -127,5 +142,9 @@ def add_team(request: TeamRequest) -> Response:
 def change_team(request: TeamRequest) -> Response:
     """Say who is in a team."""
     members = request.form_lists.get("member", [])
-    set_members(request.connection, request.administrator(), request.number("team"), members)
+    by, team = request.administrator(), request.number("team")
+    set_members(request.connection, by, team, members)
+    if "lead" in request.form:
+        lead = request.form["lead"]
+        set_only_lead(request.connection, by, team, lead if lead in members else "")
     return see("/people")

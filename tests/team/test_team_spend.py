@@ -1,0 +1,130 @@
+"""Spend of people, teams, projects and models: the numbers of each person's own page, and none of too few people."""
+
+import re
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.team.spend import LEAST, Group, Sums, folded
+from tests.team.demo_served import DemoServed
+from tests.team.served import Browser
+
+EVER = "period=all"
+
+
+def _amounts(page: str) -> dict[str, str]:
+    """The cost of each row of the table."""
+    table = page.partition('class="report cards"')[2]
+    rows = re.findall(r'<th scope="row">([^<]+)</th>.*?data-label="Cost">([^<]+)<', table, re.DOTALL)
+    return dict(rows)
+
+
+def _own(browser: Browser, by: str) -> dict[str, int]:
+    report = browser.get(f"/api/v1/stats/usage?by={by}").json()
+    return {row[by]: row["cost_microdollars"] or 0 for row in report["rows"]}
+
+
+def _shown(microdollars: int) -> str:
+    from backscroll.render.reports import dollars
+
+    return dollars(microdollars)
+
+
+def test_the_sums_are_those_of_the_people(demo: DemoServed) -> None:
+    ada = demo.browser("ada")
+    ada.submit("/team-spend/rule", shown="1")
+    browsers = {handle: demo.browser(handle) for handle in ("ada", "ben", "liz")}
+    by_model = {handle: _own(browser, "model") for handle, browser in browsers.items()}
+    costs = {handle: sum(models.values()) for handle, models in by_model.items()}
+    assert _amounts(ada.get(f"/team-spend?by=person&{EVER}").text) == {who: _shown(cost) for who, cost in costs.items()}
+    assert _amounts(ada.get(f"/team-spend?by=team&{EVER}").text) == {
+        "Shop": _shown(costs["ada"] + costs["ben"]),
+        "Maps": _shown(costs["ada"] + costs["liz"]),
+    }
+    models: dict[str, int] = {}
+    for own in by_model.values():
+        for model, cost in own.items():
+            models[model] = models.get(model, 0) + cost
+    found = _amounts(ada.get(f"/team-spend?by=model&{EVER}").text)
+    assert found == {name: _shown(cost) for name, cost in models.items()}
+    projects: dict[str, int] = {}
+    for browser in browsers.values():
+        for path, cost in _own(browser, "project").items():
+            name = path.rpartition("/")[2]
+            projects[name] = projects.get(name, 0) + cost
+    found = _amounts(ada.get(f"/team-spend?by=project&{EVER}").text)
+    assert found == {name: _shown(cost) for name, cost in projects.items()}
+    assert _shown(sum(costs.values())) in ada.get(f"/team-spend?{EVER}").text
+
+
+def test_a_lead_sees_the_sums_of_their_team_only(demo: DemoServed) -> None:
+    ada, liz, ben = (demo.browser(handle) for handle in ("ada", "liz", "ben"))
+    ada.submit("/team-spend/rule", shown="1")
+    page = liz.get(f"/team-spend?by=person&{EVER}").text
+    assert set(_amounts(page)) == {"ada", "liz"}
+    assert "Everyone</a>" not in page
+    shop = re.search(r'/team-spend\?team=(\d+)[^"]*"[^>]*>Shop<', ada.get("/team-spend").text)
+    assert shop
+    assert liz.get(f"/team-spend?team={shop[1]}").status_code == 404
+    assert ben.get("/team-spend").status_code == 404, "he leads no team"
+    assert "Team spend" not in ben.get("/account").text
+
+
+def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: DemoServed) -> None:
+    ada, liz = demo.browser("ada"), demo.browser("liz")
+    assert liz.submit("/team-spend/rule", shown="1").status_code == 404
+    ada.submit("/team-spend/rule", shown="")
+    try:
+        for browser in (ada, liz):
+            for by in ("person", "team", "project", "model"):
+                answer = browser.get(f"/team-spend?by={by}&{EVER}")
+                if answer.status_code == 200:
+                    shown = re.sub(r"<form.*?</form>|<strong>\$10</strong>", "", answer.text.partition("<main")[2])
+                    assert "$" not in shown
+                    assert "Fewer than 5 people" in answer.text
+    finally:
+        ada.submit("/team-spend/rule", shown="1")
+
+
+def test_a_budget_is_set_by_whom_it_concerns_and_drawn(demo: DemoServed) -> None:
+    ada, liz, ben = (demo.browser(handle) for handle in ("ada", "liz", "ben"))
+    maps = re.search(r'name="team" value="(\d+)"', liz.get("/team-spend").text)
+    assert maps
+    assert ben.submit("/team-spend/budget", team=maps[1], amount="10").status_code == 404
+    assert liz.submit("/team-spend/budget", team="", amount="10").status_code == 404
+    assert liz.submit("/team-spend/budget", team=maps[1], amount="lots").status_code == 400
+    assert "of $1,200" in liz.submit("/team-spend/budget", team=maps[1], amount="$1,200").text
+    assert "Budget a" in liz.get("/team-spend?period=90d").text
+    assert "of $5,000" in ada.submit("/team-spend/budget", team="", amount="5000").text
+    assert "of $5,000" not in liz.get("/team-spend").text
+    liz.submit("/team-spend/budget", team=maps[1], amount="")
+    ada.submit("/team-spend/budget", team="", amount="10")
+    assert "of $" not in liz.get("/team-spend").text
+    assert "budget.set" in ada.get("/audit").text
+
+
+PEOPLE = st.frozensets(st.sampled_from("abcdefghij"), min_size=1)
+
+
+@given(st.lists(PEOPLE, max_size=8))
+def test_nothing_that_is_shown_gives_away_a_sum_of_few(people: list[frozenset[str]]) -> None:
+    groups = [Group(str(number), set(some), Sums(1, 1, 2**number)) for number, some in enumerate(people)]
+    shown, others = folded(groups)
+    assert all(len(group.people) >= LEAST for group in shown)
+    if others and len(others.people) < LEAST:
+        assert not shown
+    assert sum(group.sums.microdollars for group in shown) + (others.sums.microdollars if others else 0) == sum(
+        group.sums.microdollars for group in groups
+    )
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 6])
+def test_who_is_alone_is_never_what_is_left(size: int) -> None:
+    groups = [Group("all", set("abcdefghij"[:size]), Sums(1, 1, 5)), Group("one", {"k"}, Sums(1, 1, 1))]
+    shown, others = folded(groups)
+    assert [group.name for group in shown] == []
+    assert others
+    assert others.people == {*"abcdefghij"[:size], "k"}
+    assert not any(len(one.people & two.people) for one, two in combinations(shown, 2))
