@@ -77,6 +77,10 @@ def show(request: TeamRequest) -> Html:
     spent = spend_of_people(members, libraries.to_read, since, until)
     this_month = spend_of_people(members, libraries.to_read, month, None)
     least = 1 if is_small_shown else LEAST
+    if asked.team and _sees_everyone(person) and not is_small_shown:
+        outside = spend_of_people(sorted(set(everyone) - set(members)), libraries.to_read, since, until)
+        if 0 < sum(1 for one in outside if one.total.answers) < LEAST:  # all minus this team would be their sum
+            least = len(everyone) + 1
     budget = budget_of(request.connection, person.org, asked.team.id if asked.team else None)
     body = [_summary(asked, spent, least), _budget(request, asked, this_month, budget, least)]
     found = teams(request.connection, person.org)
