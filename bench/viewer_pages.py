@@ -3,20 +3,26 @@
     python -m bench.viewer_pages [--home DIR] [--size 250MB] [--rounds 5] [--cache DIR]
 
 A page can be read when its contents are painted: for ours, the part that the user came for; for agentsview, the first
-row, message or figure of the page that answers the same question. Each is visited once before it is measured.
+row, message or figure of the page that answers the same question. Each is visited once before it is measured. The CPU
+time that the server spends on a visit does not depend on what else the machine does. `--counted` writes to a session
+before each visit, so that nothing is shown that was counted for the visit before.
 """
 
 import argparse
+import json
 import os
 import shutil
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+from uuid import uuid4
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -57,28 +63,57 @@ PAINTED: Final = """selector => new Promise(resolve => {
 })"""
 
 
-def visit(browser: Browser, server: Server, path: str, selector: str) -> float:
-    """Open a page in a fresh context; seconds from the request until it can be read."""
+class Visit(NamedTuple):
+    """Seconds from the request until the page can be read, and the CPU seconds of the server."""
+
+    seconds: float
+    cpu: float
+
+
+def visit(browser: Browser, server: Server, path: str, selector: str) -> Visit:
+    """Open a page in a fresh context."""
+    before = server.cost().cpu
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.set_default_timeout(PATIENCE * 1000)
     page.goto(f"http://127.0.0.1:{server.port}{path}", wait_until="commit")
     seconds: float = page.evaluate(PAINTED, selector)
     context.close()
-    return seconds
+    return Visit(seconds, server.cost().cpu - before)
 
 
 def measure(
-    browser: Browser, start: Callable[[], AbstractContextManager[Server]], pages: Pages, chat: str, rounds: int
-) -> dict[str, list[float]]:
-    """The seconds of each page, after one visit that is not measured."""
+    browser: Browser,
+    start: Callable[[], AbstractContextManager[Server]],
+    pages: Pages,
+    chat: str,
+    rounds: int,
+    disturb: Callable[[Server], object] = lambda _: None,
+) -> dict[str, list[Visit]]:
+    """The visits to each page, after one that is not measured; `disturb` is done before each."""
     found = {}
     with start() as server:
         since = last_days(server) if pages is OURS else ""
         for name, (path, selector) in pages.items():
-            spent = [visit(browser, server, path.format(id=chat, since=since), selector) for _ in range(rounds + 1)]
-            found[name] = spent[1:]
+            visits = []
+            for _ in range(rounds + 1):
+                disturb(server)
+                visits.append(visit(browser, server, path.format(id=chat, since=since), selector))
+            found[name] = visits[1:]
     return found
+
+
+def append_prompt(home: Path, server: Server) -> None:
+    """Write a prompt to a session, and wait until the server has read it."""
+    file = min(home.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
+    word, now = f"disturbance{time.time_ns()}", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+    row = {"type": "user", "uuid": str(uuid4()), "parentUuid": None, "sessionId": file.stem, "timestamp": now,
+           "cwd": "/home/ada/shop", "version": "2.1.72", "message": {"role": "user", "content": word}}  # fmt: skip
+    with file.open("a") as opened:
+        opened.write(json.dumps(row) + "\n")
+    while not server.get("/api/v1/search", q=word)["chats"]:
+        time.sleep(0.05)
+    time.sleep(0.5)  # what follows a change is done
 
 
 def last_days(server: Server) -> str:
@@ -100,6 +135,7 @@ def main() -> int:
     parser.add_argument("--home", type=Path, help="a home to measure on; else one is generated")
     parser.add_argument("--size", type=_size, default=250_000_000, help="of the generated home")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--counted", action="store_true", help="write to a session before each visit to one of ours")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="the folder for agentsview's venv")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -112,7 +148,9 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=chrome, args=ARGUMENTS)
         ours = Backscroll(home, folder / "ours")
         ours.sync()
-        found = {"backscroll": measure(browser, lambda: our_server(home, ours.library), OURS, chat, options.rounds)}
+        disturb = partial(append_prompt, home) if options.counted else lambda _: None
+        start = partial(our_server, home, ours.library)
+        found = {"backscroll": measure(browser, start, OURS, chat, options.rounds, disturb)}
         peers, left_out = install_peers(options.cache, ["agentsview"])
         for peer in peers:
             if isinstance(peer, AgentsView):
@@ -122,11 +160,13 @@ def main() -> int:
         browser.close()
     print(f"load {os.getloadavg()[0]:.1f}; median (smallest–largest) seconds of {options.rounds} warm visits")
     for who, pages in found.items():
-        for page, spent in pages.items():
-            print(f"{who:20} {page:16} {statistics.median(spent):.2f} ({min(spent):.2f}–{max(spent):.2f})")
+        for page, visits in pages.items():
+            spent, cpu = [one.seconds for one in visits], statistics.median(one.cpu for one in visits)
+            told = f"{statistics.median(spent):.2f} ({min(spent):.2f}–{max(spent):.2f})"
+            print(f"{who:20} {page:16} {told}, CPU {cpu:.2f}")
     for who, reason in left_out.items():
         print(f"{who} is left out: {reason}")
-    return int(any(statistics.median(spent) > AIM for spent in found["backscroll"].values()))
+    return int(any(statistics.median(one.seconds for one in visits) > AIM for visits in found["backscroll"].values()))
 
 
 if __name__ == "__main__":

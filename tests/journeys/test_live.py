@@ -273,4 +273,4 @@ def test_a_new_session_comes_to_the_list_by_itself(visitor: Visitor, shelf: Shel
     fresh.turn("a brand new thing")
     fresh.be_live()
     fresh.flush()
-    expect(page.locator("ul.live > li")).to_contain_text("a brand new thing")
+    expect(page.locator("ul.live > li", has_text="a brand new thing")).to_be_visible()

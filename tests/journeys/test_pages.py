@@ -34,7 +34,7 @@ def running(name: str) -> dict[str, bytes]:
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     files = {**chat("one", "fix the parser", 5), **chat("two", "write a post", 6, "blog"), **chat("three", "a cart", 7)}
-    shelf = Shelf(tmp_path).write({**files, **running("three")})
+    shelf = Shelf(tmp_path).write({**files, **running("three")}).rest()
     shelf.update()
     return shelf
 

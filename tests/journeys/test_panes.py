@@ -126,7 +126,7 @@ def shelf(tmp_path: Path) -> Shelf:
     files: dict[str, bytes] = {}
     for number in range(40):
         files |= session(f"n{number}", f"number {number}", day=1 + number // 2)
-    shelf = Shelf(tmp_path).write(files)
+    shelf = Shelf(tmp_path).write(files).rest()
     for path in shelf.home.rglob("*.jsonl"):
         os.utime(path, (1_770_000_000, 1_770_000_000))  # long ago: none of them is live
     shelf.update()

@@ -1,5 +1,6 @@
 """A home with its library, and everything that can be asked of it as plain values to be compared."""
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -48,6 +49,9 @@ def local_store(library: Library) -> LocalStore:
     return library.store
 
 
+LONG_AGO: Final = 1_770_000_000
+
+
 class Shelf:
     """A home and a library of it."""
 
@@ -88,6 +92,12 @@ class Shelf:
 
     def write(self, files: Mapping[str, bytes | str]) -> "Shelf":
         write_home(self.home, files)
+        return self
+
+    def rest(self) -> "Shelf":
+        """Make its files as old as if nothing had been written for a long time: none of them is live."""
+        for path in self.home.rglob("*.jsonl"):
+            os.utime(path, (LONG_AGO, LONG_AGO))
         return self
 
     def append(self, name: str, data: bytes) -> None:

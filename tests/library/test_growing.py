@@ -10,6 +10,7 @@ from backscroll.library.growing import LIVE_SECONDS
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, session_path
+from tests.web.shown import Viewer
 
 
 def shelf_with(tmp_path: Path, seconds_ago: dict[str, float]) -> Shelf:
@@ -49,3 +50,10 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     (elsewhere / f"{session_uuid('old')}.jsonl").write_bytes(b"")
     (shelf.home / "projects" / "linked").symlink_to(elsewhere)
     assert live(shelf) == set()
+
+
+def test_the_viewer_and_a_command_agree_on_what_was_written_before_the_viewer_started(tmp_path: Path) -> None:
+    shelf = shelf_with(tmp_path, {"now": 1, "old": LIVE_SECONDS + 60})
+    page = Viewer(shelf).get("/chats?q=is:live")
+    assert page.hrefs("/chats/") == [f"/chats/{one}" for one in live(shelf)]
+    assert page.hrefs("/chats/") == [f"/chats/{session_uuid('now')}"]

@@ -27,7 +27,7 @@ API = "/api/v1"
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    shelf = Shelf(tmp_path_factory.mktemp("shelf")).write(EVERYTHING)
+    shelf = Shelf(tmp_path_factory.mktemp("shelf")).write(EVERYTHING).rest()
     shelf.update()
     return shelf
 

@@ -77,7 +77,7 @@ def test_the_last_chats_come_first_and_lead_to_their_pages(tmp_path: Path) -> No
 
 def test_live_chats_are_shown_with_their_last_event(tmp_path: Path) -> None:
     drawing = 'w-a <- - user: build it\nw-b <- w-a call(w-m) w-t Bash {"command": "make all"}'
-    shelf = Shelf(tmp_path).write({**session_file("works", drawing), **chat("idle"), **running("works")})
+    shelf = Shelf(tmp_path).write({**session_file("works", drawing), **chat("idle"), **running("works")}).rest()
     shelf.update()
     viewer = Viewer(shelf)
     for page in (viewer.get("/live"), viewer.get("/")):
@@ -109,7 +109,7 @@ def test_a_live_chat_of_which_nothing_can_be_found_yet_is_still_shown(tmp_path: 
 
 
 def test_without_live_chats_the_section_is_missing(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path).write(chat("one"))
+    shelf = Shelf(tmp_path).write(chat("one")).rest()
     assert Viewer(shelf).get("/live").text == ""
     shelf.update()
     assert Viewer(shelf).get("/live").text == ""

@@ -23,11 +23,19 @@ def is_recent(modified_ns: int, now_ns: int) -> bool:
 
 def growing_sessions(homes: Iterable[Home]) -> frozenset[str]:
     """The sessions whose transcripts, or those of their agents, were written a moment ago."""
-    now = time.time_ns()
-    return frozenset(session for home in homes for session in _growing_in(home, now))
+    return frozenset(recent_writes(homes))
 
 
-def _growing_in(home: Home, now_ns: int) -> Iterator[str]:
+def recent_writes(homes: Iterable[Home]) -> dict[str, int]:
+    """The same, each with the time of its last write in nanoseconds."""
+    now, found = time.time_ns(), dict[str, int]()
+    for home in homes:
+        for session, written in _written_in(home, now):
+            found[session] = max(written, found.get(session, 0))
+    return found
+
+
+def _written_in(home: Home, now_ns: int) -> Iterator[tuple[str, int]]:
     waiting: list[tuple[Path, tuple[str, ...]]] = [(home.path / "projects", ("projects",))]
     while waiting:
         folder, parts = waiting.pop()
@@ -36,9 +44,10 @@ def _growing_in(home: Home, now_ns: int) -> Iterator[str]:
                 path = (*parts, entry.name)
                 if entry.name.endswith(".jsonl"):
                     with suppress(OSError):
-                        if is_recent(entry.stat(follow_symlinks=False).st_mtime_ns, now_ns):
+                        written = entry.stat(follow_symlinks=False).st_mtime_ns
+                        if is_recent(written, now_ns):
                             place = place_of(path)
                             if not isinstance(place, LeftOut) and place.session_id:
-                                yield place.session_id.lower()
+                                yield place.session_id.lower(), written
                 elif len(path) < DEEPEST and entry.is_dir(follow_symlinks=False):
                     waiting.append((Path(entry.path), path))

@@ -74,13 +74,15 @@ class LiveUpdates:
     def _follow_or_observe(self) -> None:
         try:
             with self._state.open() as library:
-                progress = _ProgressEvents(self.feed, self._catch_up)
+                progress = _ProgressEvents(self.feed, self._start_following)
                 self._sync = AutomaticSync(self._state.settings)
                 for followed in follow(library, self._stop, progress, self._sync):
                     self._tell(followed.sources)
         except Busy:  # another process updates the library: only watch
             self._sync = None
             self._observe()
+        finally:
+            self._state.counted_parts.stop()
 
     def _observe(self) -> None:
         self._pause.clear()
@@ -97,11 +99,17 @@ class LiveUpdates:
             timer.cancel()
 
     def _tell(self, sources: Sequence[str]) -> None:
+        self._state.counted_parts.changed()
         with self._state.library() as library:
             chats = self._state.open_chats.take(library, sources)
             self._state.recent_writes.note(library, sources)
         if chats:
             self.feed.tell(chats)
+
+    def _start_following(self) -> None:
+        # Every change comes through this thread now. While another process writes, we learn of files, not of rows.
+        self._state.counted_parts.keep()
+        self._catch_up()
 
     def _catch_up(self) -> None:
         """Following has started: read what was added to open chats before."""

@@ -1,32 +1,40 @@
-"""Which sessions are being written, as the thread that follows the homes reports them: no request scans files."""
+"""Which sessions are being written: files are looked at once, then the thread that follows the homes reports them."""
 
 import threading
 import time
 from collections.abc import Sequence
 
-from backscroll.library.growing import LIVE_SECONDS, is_recent
+from backscroll.library import Home
+from backscroll.library.growing import is_recent, recent_writes
 from backscroll.library.library import Library
 
 
 class RecentWrites:
-    """The sessions whose files were written a moment ago, as the thread that follows the homes reports them."""
+    """When sessions were last written, as `library/growing` counts it: no request has to look at all files."""
 
-    def __init__(self) -> None:
-        self._written: dict[str, float] = {}
+    def __init__(self, homes: Sequence[Home]) -> None:
+        self._homes = homes
+        self._written: dict[str, int] | None = None
         self._lock = threading.Lock()
 
     def note(self, library: Library, sources: Sequence[str]) -> None:
         """Some files changed. One that was deleted, or was copied here with its old time, is not being written."""
-        now = time.time_ns()
-        found = (library.source(name) for name in sources)
-        files = (file for file in found if file and not file.is_kept and is_recent(file.modified_ns, now))
-        sessions = [file.place.session_id.lower() for file in files if file.place.session_id]
+        found = [file for name in sources if (file := library.source(name)) and not file.is_kept]
         with self._lock:
-            self._written |= dict.fromkeys(sessions, time.monotonic())
+            self._written = self._recent()
+            for file in found:
+                if session := file.place.session_id:
+                    written = max(file.modified_ns, self._written.get(session.lower(), 0))
+                    self._written[session.lower()] = written
 
     def sessions(self) -> frozenset[str]:
         """Those that are live by now."""
-        oldest = time.monotonic() - LIVE_SECONDS
         with self._lock:
-            self._written = {name: when for name, when in self._written.items() if when > oldest}
+            self._written = self._recent()
             return frozenset(self._written)
+
+    def _recent(self) -> dict[str, int]:
+        if self._written is None:  # what was written before the viewer started counts too
+            return recent_writes(self._homes)
+        now = time.time_ns()
+        return {name: written for name, written in self._written.items() if is_recent(written, now)}

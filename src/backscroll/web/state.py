@@ -14,6 +14,7 @@ from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.library.pool import LibraryOpener, Pool
 from backscroll.settings import Settings
+from backscroll.web.counted_parts import CountedParts
 from backscroll.web.recent_writes import RecentWrites
 
 MAX_CHANGES: Final = 4
@@ -49,7 +50,8 @@ class ViewerState(Pool):
         super().__init__(settings, homes, opener)
         self.open_chats = OpenChats()
         self.changes = WriteThreads()
-        self.recent_writes = RecentWrites()
+        self.counted_parts = CountedParts()
+        self.recent_writes = RecentWrites(self.homes)
 
     @contextmanager
     def library(self) -> Iterator[Library]:

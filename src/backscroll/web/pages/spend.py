@@ -46,12 +46,17 @@ def _pieces(state: ViewerState, asked: SpendRequest) -> Iterator[str]:
     yield join([el("h1", "Spend"), _periods(asked)])
     yield el("div", [el("span") for _ in range(9)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
-        with state.library() as library:
-            shown = _contents(library, asked)
+        asked_for = None if asked.about.query else ("spend", *sorted(asked.given.items()), asked.now.date())
+        shown = state.counted_parts.get(asked_for, lambda: _counted(state, asked))
     except BackscrollError as error:  # too late for another status
         shown = error_html(error)
     yield shown
     yield end
+
+
+def _counted(state: ViewerState, asked: SpendRequest) -> Html:
+    with state.library() as library:
+        return _contents(library, asked)
 
 
 def _contents(library: Library, asked: SpendRequest) -> Html:
@@ -90,6 +95,7 @@ def set_budget(request: PageRequest) -> Response:
             f"{text} is not an amount in US dollars", "write a number such as 200, or nothing for no budget"
         )
     change_marks(request.library.settings.library, lambda marks: setattr(marks, "budget", amount))
+    request.state.counted_parts.changed()
     back = request.form.get("back", "")
     return RedirectResponse(back if back.startswith("/spend") else "/spend", HTTPStatus.SEE_OTHER)
 

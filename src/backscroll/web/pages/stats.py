@@ -1,8 +1,9 @@
 """The statistics: an overview, and a page for every report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -29,7 +30,6 @@ from backscroll.web.pages.stats_form import address, carried, ranges, report_for
 from backscroll.web.pages.stats_links import link_of
 from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
 from backscroll.web.requests import PageRequest
-from backscroll.web.state import ViewerState
 
 FORMATS: Final = ("", "csv", "json")
 ERROR_COLUMNS: Final = ("signature", "tool", "count", "chats", "solved_share", "last")
@@ -42,19 +42,23 @@ def overview_page(request: PageRequest) -> Response:
     about, now = about_of(request, with_query=False)
     head = _head(request, "Overview", "Notes below each report say what was counted and what was left out.", "overview")
     common = carried(request)
-    return StreamingResponse(_overview_pieces(request.state, about, now, head, common), media_type="text/html")
+
+    def count() -> Html:
+        with request.state.library() as library:
+            return _overview(library, about, now, common)
+
+    asked = ("overview", str(request.http.query_params), now.date())
+    counted = partial(request.state.counted_parts.get, asked, count)
+    return StreamingResponse(_overview_pieces(head, counted), media_type="text/html")
 
 
-def _overview_pieces(
-    state: ViewerState, about: About, now: datetime, head: Html, common: Mapping[str, str]
-) -> Iterator[str]:
+def _overview_pieces(head: Html, counted: Callable[[], Html]) -> Iterator[str]:
     begin, end = page_frame("Stats", here="/stats", styles=("stats.css",), scripts=("stats.js",))
     yield begin
     yield head
     yield el("div", [el("span") for _ in range(6)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
-        with state.library() as library:
-            shown = _overview(library, about, now, common)
+        shown = counted()
     except BackscrollError as error:  # too late for another status
         shown = error_html(error)
     yield shown

@@ -1,6 +1,6 @@
 """The front page of the statistics: what deserves attention, each with a sentence, a picture and its passages."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -42,21 +42,26 @@ def show(request: PageRequest) -> Response:
         el("h1", "What deserves attention"),
         _spans(given or ("" if about.until else USUAL)),
     ])  # fmt: skip
-    return StreamingResponse(_pieces(request.state, about, now, head), media_type="text/html")
+    asked = None if about.query else ("attention", str(request.http.query_params), now.date())
+    return StreamingResponse(_pieces(request.state, about, now, head, asked), media_type="text/html")
 
 
-def _pieces(state: ViewerState, about: ReportRequest, now: datetime, head: Html) -> Iterator[str]:
+def _pieces(state: ViewerState, about: ReportRequest, now: datetime, head: Html, asked: Hashable) -> Iterator[str]:
     begin, end = page_frame("Stats", here="/stats", styles=("stats.css",), scripts=("stats.js",))
     yield begin
     yield head
     yield el("div", [el("span") for _ in range(6)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
-        with state.library() as library:
-            shown = _findings(library, about, now)
+        shown = state.counted_parts.get(asked, lambda: _counted(state, about, now))
     except BackscrollError as error:  # too late for another status
         shown = error_html(error)
     yield shown
     yield end
+
+
+def _counted(state: ViewerState, about: ReportRequest, now: datetime) -> Html:
+    with state.library() as library:
+        return _findings(library, about, now)
 
 
 def _findings(library: Library, about: ReportRequest, now: datetime) -> Html:
