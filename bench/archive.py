@@ -208,7 +208,7 @@ class Arena:
         return self.targets / f"{CONTESTANTS.index(contestant)}"
 
     def clear(self, contestants: Sequence[Contestant]) -> None:
-        """Give everybody a new and empty target."""
+        """Give every program a new and empty target."""
         shutil.rmtree(self.targets, ignore_errors=True)
         for contestant in contestants:
             self.target(contestant).mkdir(parents=True)

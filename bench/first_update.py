@@ -2,7 +2,7 @@
 
     python -m bench.first_update [--size 250MB] [--home DIR] [--peers agentsview,…] [--rounds 3] [--before SRC]
 
-Everybody takes a turn in every round, so that a busy machine slows all of them alike, and the least of each figure
+Every program takes a turn in every round, so that a busy machine slows all of them alike, and the least of each figure
 counts: others can only add to it. CPU time is user and system time with all children. `--before` is the `src` folder of
 another checkout of backscroll. At the end: how soon the newest chats are listed, and an update with nothing new over
 many small files.

@@ -3,7 +3,7 @@
     python -m bench.peers [--cache DIR]
 
 Run by itself it installs them and says which versions there are; `bench.search` drives them. Every command has a time
-limit, an empty HOME and a data folder of its own, and is told not to report its use to anybody.
+limit, an empty HOME and a data folder of its own, and is told not to report its use.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class PeerProject:
 
 @dataclass(frozen=True)
 class PeerQuery:
-    """One question, before it is put into anybody's words."""
+    """One question, before it is put into the words of any program."""
 
     form: Literal["word", "any", "phrase", "prefix"]
     words: tuple[str, ...]

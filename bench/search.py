@@ -2,7 +2,7 @@
 
     python -m bench.search [--size 250MB] [--home DIR] [--peers agentsview,…] [--queries 10] [--words 20] [--json FILE]
 
-One run, one home, for everybody. First update or sync: CPU time with all children, wall clock, the largest process,
+One run, one home, for all of them. First update or sync: CPU time with all children, wall clock, the largest process,
 and the index as a share of the raw bytes; again with nothing new, and over many small files. Then the same questions to
 all: backscroll in this process, the peers through their own doors (HTTP where they have a server, else a process each).
 An HTTP call costs about half a millisecond more than a call in the process: the table says which is which. At the end,

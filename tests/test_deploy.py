@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+import psycopg
 import pytest
 import yaml
 
 from backscroll.cli.server import command
+from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.roles import EXTENSIONS, FORBIDDEN, OWNER, READER
 from backscroll.team.app import ROUTES
 from tests.support.examples import ROOT
+from tests.support.postgres import postgres
 from tests.test_examples import parse
+
+__all__ = ["postgres"]
 
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "backscroll"
@@ -109,8 +114,24 @@ def test_the_database_is_prepared_as_the_server_prepares_its_own() -> None:
     for role in (OWNER, READER):
         assert re.search(rf"create role {role} \w+ nosuperuser nobypassrls nocreatedb nocreaterole", script)
     assert set(re.findall(r"create extension (\w+);", script)) == set(EXTENSIONS)
-    revoked, granted = (re.findall(r"pg_catalog\.(\w+\([^)]*\))", part) for part in script.split("from public;"))
-    assert revoked == granted == list(FORBIDDEN)
+    assert re.findall(r"'(\w+\([^)]*\))'", script) == list(FORBIDDEN)
+
+
+def test_only_the_server_may_call_functions_that_change_more_than_rows(postgres: EmbeddedPostgres) -> None:
+    inside = TEXTS["postgres/prepare.sql"].partition("\\connect backscroll")[2].encode()
+    right = "select has_function_privilege(%s, 'pg_catalog.' || %s, 'execute')"
+    with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+        connection.execute("create database prepared template template0")
+        with psycopg.connect(postgres.url(SUPERUSER, "prepared"), autocommit=True) as prepared:
+
+            def may_call(role: str) -> set[tuple[bool, ...] | None]:
+                return {prepared.execute(right, (role, name)).fetchone() for name in FORBIDDEN}
+
+            assert may_call(READER) == {(True,)}
+            prepared.execute(inside)
+            assert may_call(READER) == {(False,)}
+            assert may_call(OWNER) == {(True,)}
+        connection.execute("drop database prepared with (force)")
 
 
 def test_values_of_the_chart_are_used_and_exist() -> None:

@@ -67,7 +67,7 @@ class Measured:
 
 
 def measure(corpus: Path, half: str, peers: Sequence[Peer]) -> Measured:
-    """Build the home, and ask everybody."""
+    """Build the home, and ask every program."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="backscroll-bench-")))
         home = folder / "home"

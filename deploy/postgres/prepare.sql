@@ -19,50 +19,37 @@ create database backscroll owner backscroll encoding 'UTF8' locale 'C.UTF-8' tem
 create extension btree_gin;
 create extension pg_trgm;
 
--- What a statement of a person could change its rights with, block others with, or store something with.
-revoke execute on function
-  pg_catalog.set_config(text, text, boolean),
-  pg_catalog.pg_notify(text, text),
-  pg_catalog.pg_advisory_lock(bigint),
-  pg_catalog.pg_advisory_lock(int, int),
-  pg_catalog.pg_advisory_lock_shared(bigint),
-  pg_catalog.pg_advisory_lock_shared(int, int),
-  pg_catalog.pg_advisory_xact_lock(bigint),
-  pg_catalog.pg_advisory_xact_lock(int, int),
-  pg_catalog.pg_advisory_xact_lock_shared(bigint),
-  pg_catalog.pg_advisory_xact_lock_shared(int, int),
-  pg_catalog.pg_try_advisory_lock(bigint),
-  pg_catalog.pg_try_advisory_lock(int, int),
-  pg_catalog.pg_try_advisory_lock_shared(bigint),
-  pg_catalog.pg_try_advisory_lock_shared(int, int),
-  pg_catalog.pg_try_advisory_xact_lock(bigint),
-  pg_catalog.pg_try_advisory_xact_lock(int, int),
-  pg_catalog.pg_try_advisory_xact_lock_shared(bigint),
-  pg_catalog.pg_try_advisory_xact_lock_shared(int, int),
-  pg_catalog.lo_creat(int),
-  pg_catalog.lo_create(oid),
-  pg_catalog.lo_from_bytea(oid, bytea)
-from public;
-grant execute on function
-  pg_catalog.set_config(text, text, boolean),
-  pg_catalog.pg_notify(text, text),
-  pg_catalog.pg_advisory_lock(bigint),
-  pg_catalog.pg_advisory_lock(int, int),
-  pg_catalog.pg_advisory_lock_shared(bigint),
-  pg_catalog.pg_advisory_lock_shared(int, int),
-  pg_catalog.pg_advisory_xact_lock(bigint),
-  pg_catalog.pg_advisory_xact_lock(int, int),
-  pg_catalog.pg_advisory_xact_lock_shared(bigint),
-  pg_catalog.pg_advisory_xact_lock_shared(int, int),
-  pg_catalog.pg_try_advisory_lock(bigint),
-  pg_catalog.pg_try_advisory_lock(int, int),
-  pg_catalog.pg_try_advisory_lock_shared(bigint),
-  pg_catalog.pg_try_advisory_lock_shared(int, int),
-  pg_catalog.pg_try_advisory_xact_lock(bigint),
-  pg_catalog.pg_try_advisory_xact_lock(int, int),
-  pg_catalog.pg_try_advisory_xact_lock_shared(bigint),
-  pg_catalog.pg_try_advisory_xact_lock_shared(int, int),
-  pg_catalog.lo_creat(int),
-  pg_catalog.lo_create(oid),
-  pg_catalog.lo_from_bytea(oid, bytea)
-to backscroll;
+-- Only the server may call these: with them a user's statement could change its rights, block others, or store data.
+do $$
+declare
+  functions constant text[] := array[
+    'set_config(text, text, boolean)',
+    'pg_notify(text, text)',
+    'pg_advisory_lock(bigint)',
+    'pg_advisory_lock(int, int)',
+    'pg_advisory_lock_shared(bigint)',
+    'pg_advisory_lock_shared(int, int)',
+    'pg_advisory_xact_lock(bigint)',
+    'pg_advisory_xact_lock(int, int)',
+    'pg_advisory_xact_lock_shared(bigint)',
+    'pg_advisory_xact_lock_shared(int, int)',
+    'pg_try_advisory_lock(bigint)',
+    'pg_try_advisory_lock(int, int)',
+    'pg_try_advisory_lock_shared(bigint)',
+    'pg_try_advisory_lock_shared(int, int)',
+    'pg_try_advisory_xact_lock(bigint)',
+    'pg_try_advisory_xact_lock(int, int)',
+    'pg_try_advisory_xact_lock_shared(bigint)',
+    'pg_try_advisory_xact_lock_shared(int, int)',
+    'lo_creat(int)',
+    'lo_create(oid)',
+    'lo_from_bytea(oid, bytea)'
+  ];
+  function text;
+begin
+  foreach function in array functions loop
+    execute format('revoke execute on function pg_catalog.%s from public', function);
+    execute format('grant execute on function pg_catalog.%s to backscroll', function);
+  end loop;
+end
+$$;

@@ -82,7 +82,7 @@ def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None, *
 
 
 def member(database: Database, by: Person, handle: str, role: str = "member") -> Person:
-    """Somebody who was invited and has chosen a password."""
+    """A person who was invited and has chosen a password."""
     with database.transaction() as connection:
         return accept(connection, invite(connection, by, handle, handle.title(), role), PASSWORD)
 

@@ -68,7 +68,7 @@ class TeamRequest:
 
     @property
     def person(self) -> Person:
-        """Who asks; only pages for which nobody has to be signed in must not use it."""
+        """Who asks. Pages that can be seen without signing in must not use it."""
         if self.asker is None:
             not_found()
         return self.asker

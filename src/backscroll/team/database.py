@@ -93,15 +93,3 @@ def is_current(database: Database) -> bool:
 
     with database.transaction() as connection:
         return all_were_run(connection, MIGRATIONS, SCHEMA)
-
-
-def check_role(database: Database) -> None:
-    """An error if the database gives our role more rights than it may have: they would make every other wall void."""
-    with database.transaction() as connection:
-        row = connection.execute(
-            "select rolname, rolsuper, rolbypassrls from pg_roles where rolname = current_user"
-        ).fetchone()
-    if row and (row[1] or row[2]):
-        what = "is a superuser" if row[1] else "has BYPASSRLS"
-        hint = "let a role without such rights own the database, and name that role in --database"
-        raise BackscrollError(f"the role {row[0]} {what}: it sees everything, whatever the rights of people are", hint)

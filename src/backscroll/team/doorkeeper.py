@@ -89,5 +89,5 @@ def _refuse(request: Request) -> Response:
     if is_page and request.headers.get("sec-fetch-dest", "document") == "document":
         address = path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/sign-in?next={quote(address, safe='')}", HTTPStatus.SEE_OTHER)
-    error = UsageError("nobody is signed in", "sign in, or send a key as Authorization: Bearer KEY")
+    error = UsageError("not signed in", "sign in, or send a key as Authorization: Bearer KEY")
     return problem_response(error, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})

@@ -23,7 +23,7 @@ from backscroll.httpd.server import server_config
 from backscroll.sync.remotes import open_remote
 from backscroll.team.app import make_team_app
 from backscroll.team.context import TeamContext
-from backscroll.team.database import Database, check_role, migrate
+from backscroll.team.database import Database, migrate
 from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
@@ -76,10 +76,13 @@ def open_database(place: ServerPlace) -> Iterator[Database]:
             hint = "install it with: pip install 'backscroll[server]'"
             raise BackscrollError(f"the server needs the package {name}", hint)
     if place.database is not None:
+        from backscroll.store.postgres.roles import refuse_unsafe_roles
+
         private_folder(place.data)
         database = Database(place.database)
         try:
-            check_role(database)
+            with database.transaction() as connection:
+                refuse_unsafe_roles(connection)
             yield database
         finally:
             database.close()

@@ -14,7 +14,7 @@ LONGEST_DAYS: Final = 3650
 
 
 class Share(NamedTuple):
-    """A chat that somebody shares."""
+    """A chat that one person shares with others."""
 
     id: int
     chat: str

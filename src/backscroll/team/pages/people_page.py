@@ -107,7 +107,7 @@ def _new_team() -> Html:
 
 
 def invite_person(request: TeamRequest) -> Html:
-    """Invite somebody; shows the link, once."""
+    """Invite a person; shows the link, once."""
     by = request.administrator()
     handle = request.form.get("handle", "").strip().lower()
     secret = invite(request.connection, by, handle, request.form.get("name", ""), request.form.get("role", "member"))
@@ -115,7 +115,7 @@ def invite_person(request: TeamRequest) -> Html:
 
 
 def new_link(request: TeamRequest) -> Html:
-    """A new link for somebody, who then chooses a new password."""
+    """A new link for a person, who then chooses a new password."""
     by = request.administrator()
     handle = str(request.http.path_params["handle"])
     return show(request, _link(request, handle, invite_again(request.connection, by, handle)))
@@ -127,7 +127,7 @@ def _link(request: TeamRequest, handle: str, secret: str) -> Html:
 
 
 def disable_person(request: TeamRequest) -> Response:
-    """Disable or enable somebody."""
+    """Disable or enable a person."""
     by = request.administrator()
     disable(request.connection, by, str(request.http.path_params["handle"]), undo=bool(request.form.get("undo")))
     return see("/people")

@@ -89,7 +89,7 @@ def shared(request: TeamRequest) -> Html:
         _box(text),
         results,
         el("h2", "Shared with you"),
-        table(("Chat", "Owner", "Shared with", "Since"), listed, "Nobody shares a chat with you yet."),
+        table(("Chat", "Owner", "Shared with", "Since"), listed, "No chats are shared with you yet."),
         el("h2", "Shared by you"),
         table(("Chat", "Shared with", "Until", ""), own, "You share no chat. Open one, and choose Who can read it."),
     )
@@ -137,8 +137,8 @@ def readers(request: TeamRequest) -> Html:
         "Who read my chats",
         request.person,
         "/readers",
-        table(("Chat", "Reader", "First", "Last", "Requests"), rows, "Nobody else has read a chat of yours."),
-        lead="Each day on which somebody opened a chat that you share.",
+        table(("Chat", "Reader", "First", "Last", "Requests"), rows, "No one else has read your chats."),
+        lead="Each day on which another person opened a chat that you share.",
     )
 
 
