@@ -1,20 +1,34 @@
 """Fixtures of all tests: no test sees the real home, and the real sessions are found in one place."""
 
+import gc
 import os
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
 
-# CI tries the same examples in each run, so more of them would find nothing new; everywhere else new ones are tried.
+from tests.support.samples import TRY_ALL
+
+# CI tries the same examples in each run; everywhere else new ones are tried.
 IN_CI = bool(os.environ.get("CI"))
-settings.register_profile("tests", deadline=None, derandomize=IN_CI, max_examples=25 if IN_CI else 100)
+settings.register_profile("tests", deadline=None, derandomize=IN_CI, max_examples=100 if TRY_ALL else 25)
 settings.load_profile("tests")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a shell's background, and programs that tests start and interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+MEMORY: Final = Path("/dev/shm")
+ENOUGH: Final = 4_000_000_000
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH:
+    # Tests write many small files, most of them through to the disk, and all of them are thrown away.
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
 
 SLOW_FOLDERS = {"journeys", "faults"}
 SLOW_FILES = {
@@ -40,10 +54,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage look through the tests themselves again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New paths for the homes of tests. `mktemp` for each of them would list thousands of folders every time."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _private_home(_new_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Point everything that could lead to the user's own files somewhere empty."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(_new_homes)
+    home.mkdir()
     for name in ("CLAUDE_CONFIG_DIR", "BACKSCROLL_LIBRARY", "BACKSCROLL_SETTINGS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -148,13 +149,30 @@ WITHOUT_OUR_PACKAGES = {"store/local/sql_worker.py"}
 """Started by its path, with the standard library alone."""
 
 
+@cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(module: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(parsed(module)))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _parse_each_module_once() -> Iterator[None]:
+    yield
+    parsed.cache_clear()  # they are large
+    nodes.cache_clear()
+
+
 def test_what_only_some_systems_have_is_in_one_module() -> None:
     found = []
     for module in SOURCE.rglob("*.py"):
         name = module.relative_to(SOURCE).as_posix()
         if name == "system.py" or name in WITHOUT_OUR_PACKAGES:
             continue
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in nodes(module):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 named = {node.module or ""} if isinstance(node, ast.ImportFrom) else {one.name for one in node.names}
                 found += [f"{name}: {one}" for one in named & ONE_SYSTEM_MODULES]
@@ -178,7 +196,7 @@ def modules(package: str) -> list[Path]:
 
 def imports(module: Path) -> Iterator[str]:
     """Every module that is imported anywhere in this one, also inside functions."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -210,7 +228,7 @@ def test_imports_point_down(package: str) -> None:
 @pytest.mark.parametrize("door", ["api", "web", "mcp", "demo", "render", "cli"])
 def test_a_door_asks_the_library_and_not_its_store(door: str) -> None:
     for module in modules(door):
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in nodes(module):
             is_store = isinstance(node, ast.Attribute) and node.attr == "store"
             assert not is_store, f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
@@ -242,10 +260,10 @@ EARLY_CLIENTS = {"files/early_database.py", "files/early_tables.py"}
 """They read a database that is not ours."""
 
 
-def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+def texts(module: Path) -> Iterator[ast.Constant]:
     """Every string of a module that is not a docstring."""
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    alone = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
+    for node in nodes(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
             yield node
 
@@ -255,8 +273,7 @@ def test_sql_and_engines_are_known_to_the_stores_only() -> None:
     for path in SOURCE.rglob("*.py"):
         where = path.relative_to(SOURCE).as_posix()
         if not where.startswith((*STORES, TEAM_TABLES)):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found |= {where for text in texts(tree) if STATEMENT.match(str(text.value))}
+            found |= {where for text in texts(path) if STATEMENT.match(str(text.value))}
             found |= {where for name in imports(path) if name.split(".")[0] in ENGINES}
     assert found == {STATUS_LINE, SYNC_STATE, *EARLY_CLIENTS}
 
@@ -265,9 +282,8 @@ def test_a_name_is_known_to_its_owners_only() -> None:
     found: dict[str, set[str]] = {name: set() for name in OWNERS}
     for path in SOURCE.rglob("*.py"):
         where = path.relative_to(SOURCE).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        written = [str(text.value) for text in texts(tree)]
+        named = {node.id for node in nodes(path) if isinstance(node, ast.Name)}
+        written = [str(text.value) for text in texts(path)]
         for name, owners in OWNERS.items():
             if name in named or any(name in text for text in written):
                 found[name] |= {owner for owner in owners if where.startswith(owner)} or {where}
@@ -282,14 +298,13 @@ def room_of(package: str, module: Path) -> str:
 def room_imports(package: str, module: Path) -> Iterator[str]:
     """The other rooms of its package that a module needs when it runs."""
     rooms = {room_of(package, path) for path in modules(package)}
-    tree = ast.parse(module.read_text(encoding="utf-8"))
     only_types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(module)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and id(node) not in only_types:
             for name in (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)):
                 parts = name.split(".")
@@ -330,7 +345,7 @@ def test_a_pure_room_touches_no_disk_and_no_clock(package: str) -> None:
         for name in imports(module):
             assert name.split(".")[0] not in IMPURE_MODULES, f"{module.relative_to(ROOT)} imports {name}"
             assert name != "backscroll.disk", f"{module.relative_to(ROOT)} imports {name}"
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in nodes(module):
             if isinstance(node, ast.Call):
                 where = f"{module.relative_to(ROOT)}:{node.lineno}"
                 if isinstance(node.func, ast.Name):
@@ -347,7 +362,7 @@ def test_names_are_imported_from_the_module_that_defines_them() -> None:
     for path in SOURCE.rglob("__init__.py"):
         package = ".".join(path.parent.relative_to(SOURCE).parts)
         imported = [name for name in imports(path) if name.startswith("backscroll.")]
-        defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.parse(path.read_text()).body)
+        defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in parsed(path).body)
         if package not in RE_EXPORTING and not defines:
             assert not imported, f"{package} re-exports: a command that imports one of its modules would load them all"
 
@@ -367,7 +382,7 @@ def test_a_class_name_means_one_thing() -> None:
     for path in SOURCE.rglob("*.py"):
         where = path.relative_to(SOURCE).as_posix()
         if not any(where == face or where.startswith(f"{face}/") for face in PUBLIC_FACES):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in parsed(path).body:
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, []).append(where)
     double = {name: where for name, where in homes.items() if len(where) > 1}

@@ -1,10 +1,13 @@
-"""Samples of the fault loops of `bench/faults`; a release runs all of them."""
+"""Samples of the fault loops of `bench/faults`; `BACKSCROLL_TRY_ALL` takes larger ones, and a release runs all of them.
+
+Most of the time goes into recording what each scenario does, so by default each loop that records takes half of them.
+"""
 
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +15,23 @@ import pytest
 from bench.faults.disk import Files, Recording, Step
 from bench.faults.questions import Crashed, Plain, differences, lost
 from bench.faults.tracing import _calls, points
+from bench.faults.world import SCENARIOS
+
+from tests.support.samples import TRY_ALL
 
 ROOT = Path(__file__).parents[2]
+FAILING_CALLS = ("update", "keep", "watch", "backup")
+POWER_CUTS = ("first", "update", "forget", "forget-inside", "rebuild")
+KILLS = ("first", "update", "keep", "backup", "rebuild", "watch")
 
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
-def loop(tmp_path: Path, *arguments: str) -> dict[str, Any]:
+def loop(tmp_path: Path, name: str, runs: int, scenarios: Iterable[str] = ()) -> dict[str, Any]:
     """Run one as a process of its own: it forks, which a process with threads must not."""
     target = tmp_path / "summary.json"
-    command = [sys.executable, "-m", "bench.faults", *arguments, "--json", str(target)]
+    own = ["--n", str(runs), "--seed", "1", "--scenario", ",".join(scenarios), "--json", str(target)]
+    command = [sys.executable, "-m", "bench.faults", name, *own]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert target.exists(), ran.stderr
     summary: dict[str, Any] = json.loads(target.read_bytes())
@@ -31,31 +41,33 @@ def loop(tmp_path: Path, *arguments: str) -> dict[str, Any]:
 
 @needs_strace
 def test_a_system_call_that_fails_ends_in_right_answers_or_a_plain_error(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "syscalls", "--n", "28", "--seed", "1")
+    summary = loop(tmp_path, "syscalls", 56 if TRY_ALL else 14, SCENARIOS if TRY_ALL else FAILING_CALLS)
 
-    assert summary["facts"]["faults that can be made"] > 1000
-    assert summary["outcomes"]["plain error"] > 5
+    assert summary["facts"]["faults that can be made"] > 500
+    assert summary["outcomes"]["plain error"] > 2
 
 
 @needs_strace
 def test_a_power_cut_where_something_is_made_lasting_costs_nothing(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "power", "--n", "30", "--seed", "1")
+    summary = loop(tmp_path, "power", 60 if TRY_ALL else 18, SCENARIOS if TRY_ALL else POWER_CUTS)
 
     assert summary["facts"]["update: points"] > 10
     assert summary["facts"]["update: flushes"] > 10
-    assert summary["runs"] > 20
+    assert summary["runs"] > 12
 
 
 def test_a_command_that_is_killed_costs_nothing(tmp_path: Path) -> None:
-    summary = loop(
-        tmp_path, "kills", "--n", "24", "--seed", "1", "--scenario", "first,update,keep,backup,rebuild,watch"
-    )
+    summary = loop(tmp_path, "kills", 48 if TRY_ALL else 12, KILLS)
 
-    assert summary["outcomes"]["mended"] > 6  # the others had ended before
+    assert summary["outcomes"]["mended"] > 2  # the others had ended before
+
+
+def test_every_scenario_is_recorded_by_a_loop() -> None:
+    assert {*FAILING_CALLS, *POWER_CUTS} == set(SCENARIOS)
 
 
 def test_a_changed_byte_changes_no_answer_without_a_word(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "flips", "--n", "50", "--seed", "1")
+    summary = loop(tmp_path, "flips", 100 if TRY_ALL else 25)
 
     assert {"equal", "plain error"} <= summary["outcomes"].keys()
 

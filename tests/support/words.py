@@ -121,12 +121,15 @@ def _record(file: Path, number: int, line: str) -> _Record:
         # Empty, damaged, or two on one line. It says something all the same: what stands here is not rare elsewhere.
         return _Record(file, f"{file}:{number}", None, [], line)
     uuid = row.get("uuid") if isinstance(row.get("uuid"), str) else None
-    # Rows outside the chain are written again and again, and into other files: what they say makes them one.
-    said = json.dumps({key: value for key, value in row.items() if key not in ENVELOPE}, sort_keys=True)
     pieces = list(_said(row))
     if file.name.startswith("agent-"):
         pieces = [("agent", text) for _, text in pieces]
-    return _Record(file, uuid or said, uuid, pieces, "\n".join(_strings(row, everything=True)))
+    return _Record(file, uuid or _identity(row), uuid, pieces, "\n".join(_strings(row, everything=True)))
+
+
+def _identity(row: dict[str, Any]) -> str:
+    """Rows outside the chain are written again and again, and into other files: what they say makes them one."""
+    return json.dumps({key: value for key, value in row.items() if key not in ENVELOPE}, sort_keys=True)
 
 
 def _spilled(file: Path) -> str:
@@ -192,12 +195,12 @@ def _strings(value: object, *, without: frozenset[str] = NONE, everything: bool 
 
 
 def _words(text: str) -> tuple[set[str], set[str]]:
-    """The words of a text, and the parts of its identifiers in camelCase, where anybody would split them alike."""
+    """The words of a text, and the parts of its identifiers in camelCase, where every reader would split them alike."""
     found = set(WORD.findall(text))
     parts = {
         part.casefold()
         for word in found
-        if len(word) <= LONGEST_WORD and CAMEL.search(word)
+        if not word.islower() and len(word) <= LONGEST_WORD and CAMEL.search(word)
         for part in PART.findall(word)
     }
     return {word.casefold() for word in found}, parts
@@ -232,7 +235,7 @@ OTHERS: Final = frozenset(
     permission-mode pr-link worktree-state content-replacement attribution-snapshot fork-context-ref relocated
     cost-state continued-in derived-from ended-by-model bridge-session tools-used atis-latch""".split()
 )
-"""Known, and nothing that anybody said."""
+"""Known, and nothing that was said."""
 SILENT_BLOCKS: Final = frozenset({"image", "document", "redacted_thinking", "tool_reference"})
 ENVELOPE: Final = frozenset(
     """type uuid parentUuid logicalParentUuid isSidechain userType cwd sessionId version gitBranch slug timestamp
