@@ -12,11 +12,12 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import TypeVar
 
 import pytest
 
@@ -31,6 +32,9 @@ from tests.support.command import run_command
 from tests.support.drawings import draw as drawn
 from tests.support.drawings import jsonl, session_uuid
 from tests.support.homes import session_path, write_home
+from tests.support.processes import until
+
+Found = TypeVar("Found")
 
 # What was typed and chosen
 
@@ -198,6 +202,12 @@ def test_the_word_being_typed_matches_any_ending(text: str, prefix: bool | None)
     assert (last.prefix if isinstance(last, Word) else None) is prefix
 
 
+def wait_for(answered: Callable[[], Found | None]) -> Found:
+    found: list[Found] = []
+    until(lambda: found, again=lambda: found.extend(answer for answer in [answered()] if answer is not None))
+    return found[0]
+
+
 def test_only_the_latest_question_is_answered() -> None:
     asked: list[int] = []
 
@@ -209,8 +219,7 @@ def test_only_the_latest_question_is_answered() -> None:
     latest: LatestAnswer[int, int] = LatestAnswer(double, lambda: closed.append(True))
     for question in range(1, 6):
         latest.ask(question)
-    while (found := latest.answered()) is None:
-        time.sleep(0.01)
+    found = wait_for(latest.answered)
     latest.stop()
     assert (asked, found, closed) == ([5], (5, 10), [True])
 
@@ -220,8 +229,7 @@ def test_a_question_that_fails_is_answered_with_what_went_wrong() -> None:
         lambda text: parse(text, datetime(2026, 1, 5, tzinfo=UTC)), lambda: None
     )
     latest.ask("proejct:x")
-    while (found := latest.answered()) is None:
-        time.sleep(0.01)
+    found = wait_for(latest.answered)
     latest.stop()
     assert str(found[1]).startswith("there is no field proejct: (did you mean project:?")
 

@@ -2,8 +2,7 @@
 
 import resource
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -18,6 +17,7 @@ from backscroll.httpd.connections import (
 )
 from backscroll.web.server import StartedViewer
 from tests.library.support import Shelf
+from tests.support.processes import until
 from tests.web.served import ask, parser_shelf, serving
 
 GUARD = 30
@@ -47,13 +47,6 @@ def connected(served: StartedViewer, count: int, *sent: bytes, buffer: int = 0) 
 
 def head(served: StartedViewer, line: str = "GET / HTTP/1.1", more: str = "") -> bytes:
     return f"{line}\r\nHost: 127.0.0.1:{served.running.port}\r\n{more}".encode()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    guard = time.monotonic() + GUARD
-    while not condition():
-        assert time.monotonic() < guard, "that never happens"
-        time.sleep(0.01)
 
 
 def is_closed(client: socket.socket) -> bool:
@@ -106,24 +99,24 @@ def test_where_there_is_little_room_the_oldest_unfinished_request_makes_place(sh
     with serving(shelf, connections=Connections(100)) as served:
         with connected(served, 300, unfinished(served, what)) as clients:
             assert ask(served, "/").status == 200
-            wait_for(lambda: sum(map(is_closed, clients)) >= 200)
+            until(lambda: sum(map(is_closed, clients)) >= 200)
             assert not is_closed(clients[-1])
             assert len(served.server.server_state.connections) <= 100
-        wait_for(lambda: not served.server.server_state.connections)
+        until(lambda: not served.server.server_state.connections)
 
 
 @pytest.mark.parametrize("what", UNFINISHED)
 def test_a_request_that_is_never_finished_is_closed(shelf: Shelf, what: str) -> None:
     limits = Connections(head_seconds=0.2, body_seconds=0.2)
     with serving(shelf, connections=limits) as served, connected(served, 20, unfinished(served, what)) as clients:
-        wait_for(lambda: all(map(is_closed, clients)))
+        until(lambda: all(map(is_closed, clients)))
         assert not limits._incomplete and not limits._by_address
 
 
 def test_a_head_that_comes_byte_by_byte_gets_no_more_time(shelf: Shelf) -> None:
     limits = Connections(head_seconds=0.5)
     with serving(shelf, connections=limits) as served, connected(served, 1, head(served)) as (client,):
-        wait_for(lambda: not trickle(client))
+        until(lambda: not trickle(client))
 
 
 def trickle(client: socket.socket) -> bool:
@@ -141,7 +134,7 @@ def test_a_second_request_on_a_connection_has_its_time_too(shelf: Shelf) -> None
         client.sendall(head(served, "GET /static/icon.svg HTTP/1.1", "\r\n"))
         assert b" 200 " in client.recv(65_536)
         client.sendall(b"GET / HT")
-        wait_for(lambda: is_closed(client))
+        until(lambda: is_closed(client))
 
 
 def test_a_system_with_few_descriptors_keeps_some_for_the_library(shelf: Shelf) -> None:
@@ -160,10 +153,10 @@ def test_streams_leave_room_for_pages(shelf: Shelf) -> None:
         stream = head(served, "GET /api/v1/events HTTP/1.1", "\r\n")
         with connected(served, 180, stream) as clients:
             assert ask(served, "/").status == 200
-            wait_for(lambda: sum(map(is_closed, clients)) >= 130)
+            until(lambda: sum(map(is_closed, clients)) >= 130)
             assert ask(served, "/api/v1/chats").status == 200
             state = served.server.server_state
-            wait_for(lambda: len(state.connections) <= 51)
+            until(lambda: len(state.connections) <= 51)
             with connected(served, 1, stream) as (newest,):  # it goes on, and an older one makes room
                 assert newest.recv(15) == b"HTTP/1.1 200 OK"
                 assert ask(served, "/").status == 200
@@ -177,9 +170,9 @@ def test_two_thousand_streams_get_events_and_pages_still_answer(shelf: Shelf) ->
     with serving(shelf, connections=connections) as served:
         feed = served.server.config.app.app.state.live.feed  # type: ignore[union-attr]
         with connected(served, 2000, head(served, "GET /api/v1/events HTTP/1.1", "\r\n")):
-            wait_for(lambda: len(feed.streams) == 2000)
+            until(lambda: len(feed.streams) == 2000)
             assert ask(served, "/").status == 200
-        wait_for(lambda: not feed.streams)
+        until(lambda: not feed.streams)
         assert ask(served, "/").status == 200
 
 
@@ -190,9 +183,9 @@ def test_a_client_that_does_not_read_is_let_go_of(shelf: Shelf) -> None:
         with connected(served, 5, buffer=1024) as clients:
             for client in clients:
                 client.setblocking(False)
-            wait_for(lambda: not any(flood(client, asked) for client in clients))
+            until(lambda: not any(flood(client, asked) for client in clients))
             assert ask(served, "/").status == 200
-        wait_for(lambda: not limits._unread)
+        until(lambda: not limits._unread)
 
 
 def flood(client: socket.socket, asked: bytes) -> bool:
@@ -211,14 +204,14 @@ def test_what_waits_for_slow_readers_is_limited(shelf: Shelf) -> None:
     with serving(shelf, connections=limits) as served:
         feed = served.server.config.app.app.state.live.feed  # type: ignore[union-attr]
         with connected(served, 30, head(served, "GET /api/v1/events HTTP/1.1", "\r\n"), buffer=1024) as clients:
-            wait_for(lambda: len(feed.streams) == 30)
+            until(lambda: len(feed.streams) == 30)
             feed._loop = served.server.servers[0].get_loop()
 
             def is_limited() -> bool:
                 feed.tell([f"chat-{number}" for number in range(5000)])
                 return len(served.server.server_state.connections) < 30
 
-            wait_for(is_limited)
+            until(is_limited)
             assert sum(one.unread for one in list(limits._unread)) < 3_000_000
             assert ask(served, "/").status == 200
             assert clients

@@ -40,6 +40,12 @@ HOSTILE = (
     "{{constructor.constructor('window.hit=1')()}} ${window.hit=1} <!--",
     "<math><mtext><table><mglyph><style><img src=x onerror=window.hit=1>",
 )
+RUN_TASKS = """async () => {
+  await Promise.all([...document.images].map((one) => one.complete
+    || new Promise((done) => ["load", "error"].forEach((what) => one.addEventListener(what, done)))));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+}"""
+"""Until all that a page sets off has run: the events of its pictures, a frame, and the tasks after it."""
 
 
 class WatchedExport:
@@ -194,7 +200,7 @@ def test_nothing_hostile_does_anything(watched: Callable[..., WatchedExport], tm
             page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
             page.mouse.move(200, 400)
             page.keyboard.press("Tab")
-        page.wait_for_timeout(200)
+        page.evaluate(RUN_TASKS)
         assert page.evaluate("window.hit") is None
         assert page.evaluate("document.scripts.length") == 1
         assert (

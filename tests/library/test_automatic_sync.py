@@ -1,8 +1,7 @@
 """A process that follows the homes syncs by itself, and no remote holds it up."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from backscroll.sync.policy import Policy, SyncMode
 from backscroll.sync.remotes import Folder, RemoteObject
 from tests.library.support import Shelf
 from tests.support.homes import session_file, session_path
+from tests.support.processes import until
 from tests.sync.support import CutRemote
 
 PATIENCE = 120.0
@@ -67,14 +67,6 @@ def following(shelf: Shelf) -> Iterator[Following]:
         one.end()
 
 
-def wait_for(condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends, "it never comes"
-        again()
-        time.sleep(0.02)
-
-
 @pytest.fixture
 def nas(tmp_path: Path) -> Path:
     return tmp_path / "nas"
@@ -105,18 +97,18 @@ def desktop(tmp_path: Path, nas: Path) -> Shelf:
 
 def test_following_sends_what_is_written_and_shows_what_others_send(laptop: Shelf, desktop: Shelf) -> None:
     with following(laptop) as one:
-        wait_for(lambda: laptop.found("zirconium"))
+        until(lambda: laptop.found("zirconium"))
         laptop.write(session_file("S3", MORE))
-        wait_for(lambda: laptop.found("hafnium") and waiting(laptop) == 0)  # kept first, then sent
-        wait_for(lambda: syncs_by_itself(laptop.settings))
+        until(lambda: laptop.found("hafnium") and waiting(laptop) == 0)  # kept first, then sent
+        until(lambda: syncs_by_itself(laptop.settings))
         sync(desktop.settings, remote_of(desktop))
         desktop.update()
         assert desktop.found("hafnium")
         desktop.append("S2", session_file("S4", "z <- - user: about niobium")[session_path("S4")])
         keep(desktop.settings, [desktop.live_home])
         sync(desktop.settings, remote_of(desktop))
-        wait_for(lambda: laptop.found("niobium"), one.sync.sync_now)
-    wait_for(lambda: not syncs_by_itself(laptop.settings))
+        until(lambda: laptop.found("niobium"), one.sync.sync_now)
+    until(lambda: not syncs_by_itself(laptop.settings))
     laptop.check_rebuilt(["zirconium", "hafnium", "niobium"])
 
 
@@ -126,14 +118,14 @@ def waiting(shelf: Shelf) -> int:
 
 def test_what_another_machine_forgot_leaves_the_index_of_the_one_that_follows(laptop: Shelf, desktop: Shelf) -> None:
     with following(laptop) as one:
-        wait_for(lambda: laptop.found("zirconium"))
+        until(lambda: laptop.found("zirconium"))
         with open_writer(desktop.settings) as writer:
             mine = [file for file in writer.files.values() if file.path == session_path("S2")]
             writer.forget(mine, keys_to_forget((file.home, file.path) for file in mine))
         sync(desktop.settings, remote_of(desktop))
-        wait_for(lambda: not laptop.found("zirconium"), one.sync.sync_now)
+        until(lambda: not laptop.found("zirconium"), one.sync.sync_now)
         laptop.write(session_file("S3", MORE))  # it still follows
-        wait_for(lambda: laptop.found("hafnium"))
+        until(lambda: laptop.found("hafnium"))
     for path in laptop.folder.rglob("*"):
         assert not path.is_file() or b"zirconium" not in path.read_bytes(), path
 
@@ -146,12 +138,12 @@ def test_a_remote_that_is_away_is_told_and_holds_up_nothing(
     away = nas.rename(nas.with_name("away"))
     with following(laptop):
         laptop.write(session_file("S3", MORE))
-        wait_for(lambda: laptop.found("hafnium"))
-        wait_for(lambda: "is not there" in (remote_of(laptop).problem or ""))
+        until(lambda: laptop.found("hafnium"))
+        until(lambda: "is not there" in (remote_of(laptop).problem or ""))
         assert not nas.exists()
         assert "is not there" in (status(laptop.settings, remote_of(laptop), asks=False).problem or "")
         away.rename(nas)
-        wait_for(lambda: remote_of(laptop).problem is None and waiting(laptop) == 0)
+        until(lambda: remote_of(laptop).problem is None and waiting(laptop) == 0)
 
 
 def test_a_remote_that_never_answers_stops_neither_following_nor_its_end(
@@ -169,7 +161,7 @@ def test_a_remote_that_never_answers_stops_neither_following_nor_its_end(
     with following(laptop):
         assert asked.wait(PATIENCE)
         laptop.write(session_file("S3", MORE))
-        wait_for(lambda: laptop.found("hafnium"))
+        until(lambda: laptop.found("hafnium"))
     assert not answer.is_set()  # following has ended, and the remote still has not answered
     answer.set()
 
@@ -212,9 +204,9 @@ def test_a_pause_during_a_sync_stays(laptop: Shelf) -> None:
 def test_a_hook_syncs_quietly_and_leaves_it_to_a_process_that_does(laptop: Shelf, nas: Path) -> None:
     assert [done.remote for done in sync_quietly(laptop.settings)] == ["nas"]
     with following(laptop):
-        wait_for(lambda: syncs_by_itself(laptop.settings))
+        until(lambda: syncs_by_itself(laptop.settings))
         assert sync_quietly(laptop.settings) == []
-    wait_for(lambda: not syncs_by_itself(laptop.settings))
+    until(lambda: not syncs_by_itself(laptop.settings))
     nas.rename(nas.with_name("away"))
     assert sync_quietly(laptop.settings) == []
     assert "is not there" in (remote_of(laptop).problem or "")
@@ -222,6 +214,6 @@ def test_a_hook_syncs_quietly_and_leaves_it_to_a_process_that_does(laptop: Shelf
 
 def test_one_process_at_a_time_follows_and_syncs(laptop: Shelf) -> None:
     with following(laptop):
-        wait_for(lambda: syncs_by_itself(laptop.settings))
+        until(lambda: syncs_by_itself(laptop.settings))
         with pytest.raises(Busy), laptop.open() as library:
             next(follow(library, companion=AutomaticSync(laptop.settings)))

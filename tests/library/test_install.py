@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from backscroll.library.setup.install import (
     systemd_files,
 )
 from backscroll.settings import load_settings
+from tests.support.processes import until
 
 COMMAND = hook_command(["/opt/backscroll", "keep"])
 OTHER = {"matcher": "startup", "hooks": [{"type": "command", "command": "echo hello"}]}
@@ -271,10 +271,7 @@ def test_a_hook_is_one_line_that_archives(tmp_path: Path, home: Home, shell: str
     ]
     done = subprocess.run([shell, "-c", command], input=b"{}\n", capture_output=True, timeout=60, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size for path in library.rglob("*") if path.is_file() and "archive" in path.parts):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: any(path.stat().st_size for path in library.rglob("archive/**/*") if path.is_file()))
     assert not list(tmp_path.rglob("odd"))
 
 

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from backscroll.library.setup.plugin import (
 )
 from backscroll.settings import Settings, load_settings
 from tests.support.homes import write_home
+from tests.support.processes import until
 
 PROGRAM = ["/opt/my python", "-P", "-m", "backscroll"]
 
@@ -288,10 +288,7 @@ def test_the_hook_keeps_unless_the_hooks_in_the_settings_do(settings: Settings, 
     assert " hook plugin " in command
     run_hook(command, home)
     assert has_own_hooks({"CLAUDE_CONFIG_DIR": str(home.path)}) is is_hooked
-    deadline = time.monotonic() + 60
-    while not is_hooked and not (settings.library / "archive").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: is_hooked or (settings.library / "archive").exists())
 
 
 def test_the_hint_is_one_line_from_us_alone(settings: Settings) -> None:

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -17,6 +15,7 @@ from backscroll.store.postgres import embedded
 from backscroll.store.postgres.embedded import CannotRunPostgres, EmbeddedPostgres
 from backscroll.store.postgres.roles import OWNER, READER
 from tests.support.postgres import HASTY, PROGRAMS, database, postgres, running_postgres
+from tests.support.processes import until
 
 __all__ = ["database", "postgres"]
 PATIENCE = 60
@@ -29,13 +28,6 @@ server = EmbeddedPostgres(Path(sys.argv[1]), {"fsync": "off"}, programs).start()
 print("ready", flush=True)
 sys.stdin.read()
 """
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def test_no_role_that_we_use_is_above_the_rights(postgres: EmbeddedPostgres) -> None:
@@ -76,7 +68,7 @@ def test_it_ends_with_the_process_that_started_it_and_starts_again() -> None:
             os.kill(program.pid, signal.SIGKILL)
         first.start()
         assert int((folder / "data" / "postmaster.pid").read_text().split()[0]) != server
-        wait_for(lambda: not system.process_exists(server))
+        until(lambda: not system.process_exists(server))
         with psycopg.connect(first.url()) as connection:
             assert connection.execute("select to_regclass('kept')").fetchone() != (None,)
 

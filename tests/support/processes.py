@@ -4,13 +4,18 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
+
+PATIENCE: Final = 120
+"""Seconds: the machine may be busy with something else."""
 
 
-def until(is_so: Callable[[], object]) -> None:
-    """Wait for it, and fail rather than hang for ever."""
-    deadline = time.monotonic() + 60
+def until(is_so: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
+    """Wait until something is so, and fail rather than wait for ever; `again` is done each time that it is not."""
+    deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "it never came to that"
+        again()
         time.sleep(0.01)
 
 

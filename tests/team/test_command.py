@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from tests.support.command import run_command
+from tests.support.processes import until
 from tests.sync.support import SESSION, Device
 
 PATIENCE = 120
@@ -51,10 +51,7 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
             assert browser.post("/welcome", data=told, headers=headers).url.path == "/devices"
             browser.post("/account/keys", data={"name": "x", "scope": "read"}, headers=headers)
             _connect_and_push(browser, url, device, headers)
-            ends = time.monotonic() + PATIENCE
-            while not browser.get("/api/v1/search?q=zebra").json().get("chats"):
-                assert time.monotonic() < ends, "the worker never indexes it"
-                time.sleep(0.2)
+            until(lambda: browser.get("/api/v1/search?q=zebra").json().get("chats"))  # once the worker has indexed it
         server.send_signal(signal.SIGINT)
         server.wait(PATIENCE)
     finally:

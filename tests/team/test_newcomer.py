@@ -4,8 +4,7 @@ Ada and Bob have a session that is the same, byte for byte, and each has one tha
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
 from tests.support.postgres import fresh_database
+from tests.support.processes import until
 from tests.team.served import PASSWORD, Browser, Served, member, serving
 
 PATIENCE = 60
@@ -43,13 +43,6 @@ class Team:
         done = run_command(*words, "--home", home, "--library", library)
         assert done.returncode == 0, done.stderr
         return done.stdout
-
-
-def until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends, "that never happens"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from backscroll.library.syncing.remote_settings import RemoteSettings, find_remo
 from backscroll.library.syncing.sync import sync
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING, FAMILIES, session_file, session_path
+from tests.support.processes import until
 from tests.web.shown import Viewer
 
 PATIENCE = 120.0
@@ -100,12 +101,9 @@ def test_a_sync_is_started_and_its_problem_is_shown(tmp_path: Path) -> None:
     viewer = Viewer(shelf)
     (tmp_path / "nas").rename(tmp_path / "away")
     assert viewer.post("/settings/sync", 303, action="sync") == "/settings?started=1#sync"
-    ends = time.monotonic() + PATIENCE
-    while "is not there" not in viewer.get("/settings/sync").text:
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+    until(lambda: "is not there" in viewer.get("/settings/sync").text)
     (tmp_path / "away").rename(tmp_path / "nas")
-    while "is not there" in viewer.get("/settings/sync").text:
-        assert time.monotonic() < ends
-        viewer.post("/settings/sync", 303, action="sync")
-        time.sleep(0.02)
+    until(
+        lambda: "is not there" not in viewer.get("/settings/sync").text,
+        again=lambda: viewer.post("/settings/sync", 303, action="sync"),
+    )
