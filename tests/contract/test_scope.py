@@ -16,6 +16,7 @@ from backscroll.query.tree import Query
 from backscroll.store.reader import EVERYTHING, Hit, Scope, StoredChat, StoreReader
 from backscroll.store.report_rows import UsageDimension
 from backscroll.store.reports import Reports
+from backscroll.store.search import compile as compile_module
 from backscroll.store.tool_call_rows import ToolCallDimension
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import CALLED_WITHIN, covers, members
@@ -238,11 +239,11 @@ def test_a_statement_is_limited_like_every_question_or_refused(shared: Desk) -> 
     assert shared.store.within(EVERYTHING).sql("select 1", 1, 10.0).rows == [(1,)]
 
 
-MANY: Final = 310
-"""More files than the engine is asked about one by one."""
+MANY: Final = 12
 
 
-def test_a_search_in_many_files_sees_none_of_another_home(desk: Desk) -> None:
+def test_a_search_in_many_files_sees_none_of_another_home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_module, "FEW_FILES", MANY - 2)  # more files than the engine is asked about one by one
     desk.draw({f"S{number}": f"u{number} <- - user: apples" for number in range(MANY)})
     desk.draw({"S999": "z <- - user: apples and pears"}, homes={"S999": OTHER})
     for sort in ("relevance", "newest"):

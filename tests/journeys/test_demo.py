@@ -13,11 +13,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.demo.support import DemoMachine
-from tests.journeys.visitor import NARROW, WIDE, Visitor, be_ready, keep_picture, too_wide
+from tests.journeys.visitor import Visitor, be_ready, keep_picture, looks, too_wide
 from tests.web.served import free_port
 
 LONG_CHAT = "The flaky order test"
-LOOKS = [("light", WIDE), ("dark", NARROW)]
 
 
 def last_words(machine: DemoMachine) -> str:
@@ -48,7 +47,7 @@ def demo(visitor: Visitor, machine: DemoMachine, *options: object, **looks: Any)
     assert not machine.rooms
 
 
-@pytest.mark.parametrize(("theme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize(("theme", "size"), looks(1))
 def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: str, size: dict[str, int]) -> None:
     machine = DemoMachine(tmp_path)
     with demo(visitor, machine, "--speed", "20", color_scheme=theme, viewport=size) as page:

@@ -10,13 +10,12 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page, expect
 
 from tests.journeys.house import FORKED, SMALL, House
-from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_picture, too_wide, wait_in_window
+from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_picture, looks, too_wide, wait_in_window
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file
 from tests.web.served import serving
 
-LOOKS = [("light", WIDE), ("dark", NARROW)]
 TOKEN = "ghp_" + "a1B2" * 9
 SECRET = f"""
 @ cwd=/home/ada/shop time=2026-08-19T10:00
@@ -126,7 +125,7 @@ def test_copied_markdown_is_masked_and_says_so(site: Site, visitor: Visitor) -> 
     assert "[redacted: github-token]" in copied(page, "1 secret masked")
 
 
-@pytest.mark.parametrize(("theme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize(("theme", "size"), looks(0))
 def test_two_branches_are_compared(visitor: Visitor, house: House, theme: str, size: dict[str, int]) -> None:
     page = visitor.page(house.site, f"/chats/{FORKED}", color_scheme=theme, viewport=size)
     be_ready(page)
@@ -176,7 +175,7 @@ def test_what_happened_to_a_file_is_shown_with_its_tabs(site: Site, visitor: Vis
     assert round(tab, 1) == 4
 
 
-@pytest.mark.parametrize(("theme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize(("theme", "size"), looks(1))
 def test_nothing_serious_is_wrong_with_the_dialogs(
     visitor: Visitor, house: House, theme: str, size: dict[str, int]
 ) -> None:

@@ -12,7 +12,16 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from backscroll.library.indexing.follow import Followed, follow
 from backscroll.web import live_updates
-from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
+from tests.journeys.visitor import (
+    Site,
+    Visitor,
+    doubled,
+    ids_of,
+    keep_picture,
+    looks,
+    too_wide,
+    wait_in_window,
+)
 from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
 from tests.web.served import free_port, serving
@@ -187,7 +196,7 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         assert ids_of(page) == writer.messages
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)])
+@pytest.mark.parametrize(("scheme", "size"), looks(1))
 def test_a_page_says_why_nothing_new_appears_and_catches_up(
     visitor: Visitor,
     shelf: Shelf,

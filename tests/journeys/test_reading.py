@@ -18,6 +18,7 @@ from tests.journeys.visitor import (
     too_wide,
     wait_in_window,
 )
+from tests.support.samples import TRY_ALL
 
 EVERY_MESSAGE = [f"{kind}{turn}" for turn in range(TURNS) for kind in "pac"]
 
@@ -281,7 +282,7 @@ PARTS = (
 )
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", PARTS if TRY_ALL else PARTS[::3])
 def test_a_part_that_fails_takes_no_other_with_it(visitor: Visitor, house: House, part: str) -> None:
     visitor.forgive(rf"/{part}\.js", "did not start", "Failed to load resource", "Failed to fetch dynamically imported")
     context = visitor.context(house.site)

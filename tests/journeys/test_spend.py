@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import expect
 
-from tests.journeys.visitor import NARROW, WIDE, Visitor, keep_picture, too_wide
+from tests.journeys.visitor import Visitor, keep_picture, looks, too_wide
 from tests.library.analytics.test_attention import calls
 from tests.library.analytics.test_spend import DRAWING, EARLIER
 from tests.library.support import Shelf
@@ -18,7 +18,6 @@ from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
 from tests.web.served import serving
 
-LOOKS = [("light", WIDE), ("dark", NARROW)]
 GRAVE = ("serious", "critical")
 PAGES = (
     "/spend?period=last-week", "/stats?since=all", "/stats/errors", "/stats/failures?tool=Edit", "/stats/usage?by=day",
@@ -42,7 +41,7 @@ def last_week(tmp_path: Path) -> Iterator[str]:
         yield served.url
 
 
-@pytest.mark.parametrize(("scheme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize(("scheme", "size"), looks(1))
 def test_what_last_week_cost_and_why(visitor: Visitor, tmp_path: Path, scheme: str, size: dict[str, int]) -> None:
     with last_week(tmp_path) as site:
         page = visitor.page(site, "/", viewport=size, color_scheme=scheme)
@@ -119,7 +118,7 @@ def test_a_report_without_scripts_has_a_button(visitor: Visitor, tmp_path: Path)
         visitor.leave()
 
 
-@pytest.mark.parametrize(("scheme", "size"), LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize(("scheme", "size"), looks(0))
 def test_nothing_serious_is_wrong_with_numbers(
     visitor: Visitor, tmp_path: Path, scheme: str, size: dict[str, int]
 ) -> None:

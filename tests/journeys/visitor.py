@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
 from backscroll.web.server import StartedViewer
+from tests.support.samples import TRY_ALL
 
 WIDE: Final = ViewportSize(width=1280, height=900)
 NARROW: Final = ViewportSize(width=390, height=844)
+LOOKS: Final = {"light and wide": ("light", WIDE), "dark and narrow": ("dark", NARROW)}
 PATIENCE: Final = 30_000
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
@@ -32,6 +35,12 @@ class Site(str):
         site.served = served
         site.cookies = []
         return site
+
+
+def looks(case: int) -> list[Any]:
+    """The looks to see pages in, as parameters: one of the two by default, and another in the next case."""
+    names = list(LOOKS) if TRY_ALL else [list(LOOKS)[case % len(LOOKS)]]
+    return [pytest.param(*LOOKS[name], id=name) for name in names]
 
 
 def slow_down(page: Page) -> None:

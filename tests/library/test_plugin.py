@@ -274,7 +274,7 @@ def test_the_health_of_the_plugin_is_reported(settings: Settings, home: Home, cl
 def run_hook(command: str, home: Home) -> None:
     environment = os.environ | {"CLAUDE_CONFIG_DIR": str(home.path)}
     done = subprocess.run(
-        ["/bin/sh", "-c", command], input="{}", text=True, capture_output=True, env=environment, timeout=30
+        ["/bin/sh", "-c", command], input="{}", text=True, capture_output=True, env=environment, timeout=300
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -294,7 +294,7 @@ def test_the_hook_keeps_unless_the_hooks_in_the_settings_do(settings: Settings, 
 def test_the_hint_is_one_line_from_us_alone(settings: Settings) -> None:
     hooks = loaded(plugin_files(settings, hint=True), HOOKS)["hooks"]
     command = hooks["SessionStart"][0]["hooks"][0]["command"]
-    done = subprocess.run(["/bin/sh", "-c", command], input="{}", text=True, capture_output=True, timeout=30)
+    done = subprocess.run(["/bin/sh", "-c", command], input="{}", text=True, capture_output=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert "recall" in done.stdout

@@ -12,6 +12,7 @@ from tests.support.drawings import Row, jsonl, line, session_uuid
 from tests.support.hostile_turns import Fill, Poison, Twist, answer, calls, notes, outside, picture
 from tests.support.payloads import TEMPLATES, armed, culprit, number_of
 from tests.support.payloads_odd import BOMBS
+from tests.support.samples import TRY_ALL
 
 __all__ = ["Poison", "Twist", "culprit", "picture"]
 
@@ -220,7 +221,7 @@ def hostile_home(count: int = COUNT, shown: int = COUNT, *, with_large: bool = T
         f"{FOLDER}/{LIVE}.jsonl": jsonl(turns(LIVE, range(1))),
     }
     if with_large:
-        files[f"{FOLDER}/{LARGE}.jsonl"] = jsonl(large())
+        files[f"{FOLDER}/{LARGE}.jsonl"] = jsonl(large() if TRY_ALL else large(20_000, 2_000_000))
     beside = f"{FOLDER}/{FIELDS}"
     p = Poison(5)
     for number, name in enumerate(agent_names()):
