@@ -30,27 +30,35 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     os.environ["TMPDIR"] = str(MEMORY)
     tempfile.tempdir = None
 
-SLOW_FOLDERS = {"journeys", "faults"}
-SLOW_FILES = {
-    "test_hostile_output.py",
-    "test_hostile.py",
-    "test_protocol.py",
-    "test_openapi.py",
-    "test_lasting.py",
+SLOW_FOLDERS: Final = {"journeys", "faults", "team", "demo"}
+SLOW_FIXTURES: Final = {"corpus", "postgres", "s3"}
+"""Real sessions, and servers that have to be started first."""
+SLOW_FILES: Final = {
+    "test_any_order.py",
+    "test_damage.py",
     "test_export_memory.py",
+    "test_follow_races.py",
+    "test_hostile.py",
+    "test_hostile_output.py",
+    "test_lasting.py",
     "test_live.py",
+    "test_network.py",
+    "test_openapi.py",
+    "test_protocol.py",
+    "test_snapshot.py",
+    "test_untouched.py",
+    "test_wheel.py",
 }
-"""Sweeps over hostile texts and damaged bytes, and servers in processes of their own."""
+"""Sweeps over hostile texts, damaged bytes and orders of events, and programs in processes of their own."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark browsers, faults, real sessions, sweeps and servers as slow, whatever the test."""
+    """Mark what `scripts/test --quick` leaves out: browsers, servers, faults, real sessions and sweeps."""
     for item in items:
-        if (
-            SLOW_FOLDERS & set(item.path.parts)
-            or item.path.name in SLOW_FILES
-            or "corpus" in getattr(item, "fixturenames", ())
-        ):
+        needed = {*getattr(item, "fixturenames", ())}
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            needed |= {value for value in item.callspec.params.values() if isinstance(value, str)}
+        if SLOW_FOLDERS & {*item.path.parts} or item.path.name in SLOW_FILES or SLOW_FIXTURES & needed:
             item.add_marker("slow")
 
 

@@ -12,6 +12,7 @@ from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import exported
 from backscroll.render.html.export_site import exported_chat, index_page
 from backscroll.web.export_assets import export_assets
+from tests.journeys.visitor import PATIENCE
 from tests.library.support import Shelf
 from tests.library.test_sharing import AGENT, DRAWN, META, files, places, put
 from tests.support.drawings import draw
@@ -160,6 +161,7 @@ def test_agents_unfold_and_levels_change(watched: Callable[..., WatchedExport], 
 def test_without_scripts_all_of_it_can_be_read(browser: Browser, tmp_path: Path) -> None:
     path = export(tmp_path, session(BRANCHES))
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(path.as_uri())
     for text in ("fixed one", "fixed two", "fixed three", "Branch 2 of 2"):

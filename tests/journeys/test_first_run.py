@@ -47,10 +47,10 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
     page = visitor.page(site)
     expect(page.locator("#progress")).to_be_visible()
     expect(page.locator("#progress")).to_contain_text("%")
-    expect(page.locator(".items > li").first).to_be_visible(timeout=120_000)
+    expect(page.locator(".items > li").first).to_be_visible()
     keep_picture(page, "first-run-on-its-way")
-    page.wait_for_function(ALL_READ, timeout=120_000)
-    expect(page.locator("#progress")).to_be_hidden(timeout=120_000)  # between two batches nothing is pending either
+    page.wait_for_function(ALL_READ)
+    expect(page.locator("#progress")).to_be_hidden()  # between two batches nothing is pending either
     expect(page.locator(".items > li")).to_have_count(12)
 
     for path in ROOMS:
@@ -59,7 +59,7 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
         keep_picture(page, "first-run" + path.partition("?")[0].replace("/", "-").rstrip("-"))
 
     page.goto(site)
-    page.wait_for_function(ALL_READ, timeout=120_000)  # the words of the passages come after the chats
+    page.wait_for_function(ALL_READ)  # the words of the passages come after the chats
     page.locator("#search").fill("error tool:bash")
     page.keyboard.press("Enter")
     found = page.locator(".results .passages a").first

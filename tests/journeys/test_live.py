@@ -56,9 +56,9 @@ def opened(visitor: Visitor, site: str, writer: JourneyWriter) -> Page:
     return page
 
 
-def caught_up(page: Page, writer: JourneyWriter, limit: int = 60_000) -> None:
+def caught_up(page: Page, writer: JourneyWriter) -> None:
     """Until the last message is in the page, when all the page has must be right."""
-    page.wait_for_function("name => document.getElementById(`m-${name}`)", arg=writer.messages[-1], timeout=limit)
+    page.wait_for_function("name => document.getElementById(`m-${name}`)", arg=writer.messages[-1])
 
 
 def where(page: Page, name: str) -> float:

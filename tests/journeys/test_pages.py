@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.journeys.visitor import Site, enter
+from tests.journeys.visitor import PATIENCE, Site, enter
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import live_session, session_file
@@ -49,6 +49,7 @@ def site(shelf: Shelf) -> Iterator[Site]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
     yield context
     context.close()
 
@@ -201,6 +202,7 @@ def test_nothing_is_wider_than_a_phone(page: Page, site: str) -> None:
 
 def test_pages_are_whole_without_scripts(browser: Browser, site: Site) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     enter(context, site)
     plain = context.new_page()
     plain.goto(site)
@@ -219,4 +221,4 @@ def test_the_list_follows_what_happens(page: Page, site: str, shelf: Shelf) -> N
     page.goto(f"{site}/chats")
     expect(page.locator("table.chats tbody tr").first).to_contain_text("a cart")
     shelf.write(chat("four", "a new one", 8))
-    expect(page.locator("table.chats tbody tr").first).to_contain_text("a new one", timeout=15_000)
+    expect(page.locator("table.chats tbody tr").first).to_contain_text("a new one")

@@ -16,7 +16,7 @@ from tests.support.samples import TRY_ALL
 WIDE: Final = ViewportSize(width=1280, height=900)
 NARROW: Final = ViewportSize(width=390, height=844)
 LOOKS: Final = {"light and wide": ("light", WIDE), "dark and narrow": ("dark", NARROW)}
-PATIENCE: Final = 30_000
+PATIENCE: Final = 180_000
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
 expect.set_options(timeout=PATIENCE)

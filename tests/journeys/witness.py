@@ -6,6 +6,7 @@ from typing import Any, Final
 from playwright.sync_api import BrowserContext, Dialog, Page
 
 from backscroll.render.html.icons import DRAWINGS
+from tests.journeys.visitor import PATIENCE
 from tests.support.hostile import culprit, template_of
 
 OURS: Final = ("data:image/", "data:,", "about:blank")
@@ -62,6 +63,7 @@ class Witness:
     def __init__(self, context: BrowserContext, origin: str) -> None:
         self.context = context
         self.origin = origin
+        context.set_default_timeout(PATIENCE)
         self.wrong: list[str] = []
         context.expose_binding("hit", lambda _, number=None: self._note(f"script: {_told(number)}"))
         context.expose_binding("witnessed", lambda _, what: self._note(what))
