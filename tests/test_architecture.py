@@ -39,6 +39,7 @@ IMPORTS: dict[str, set[str]] = {
         "files",
         "httpd",
         "library",
+        "mcp",
         "query",
         "render",
         "store",

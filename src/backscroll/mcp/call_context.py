@@ -25,6 +25,8 @@ class CallContext(NamedTuple):
     library: Library
     caller: AskingSession
     frame: Frame
+    others: tuple[Library, ...] = ()
+    """On a team server: libraries with what others share."""
 
     def query(self, text: str, *, include_current: bool, project: str = "", since: str = "", until: str = "") -> Query:
         """A query, without the caller's own chat."""

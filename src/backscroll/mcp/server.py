@@ -50,7 +50,8 @@ log = logging.getLogger(__name__)
 class RequestHandlers:
     """Answers a client. `is_child`: the client started this process, so its session and folder are known."""
 
-    def __init__(self, pool: RefreshedPool, *, is_child: bool) -> None:
+    def __init__(self, pool: RefreshedPool | None, *, is_child: bool) -> None:
+        """Without a pool, `ask` must be another one: on a team server it depends on who asks."""
         self._pool = pool
         self._is_child = is_child
         self._roots: dict[str | None, str | None] = {}
@@ -80,7 +81,7 @@ class RequestHandlers:
             return tool.run(call, read_arguments(tool.arguments, params.arguments))
 
         try:
-            made = plain_of(await self._ask(context, answer))
+            made = plain_of(await self.ask(context, answer))
         except BackscrollError as error:
             return _error_result(f"{error.message}\nnext: {error.hint}")
         except Exception:
@@ -89,7 +90,7 @@ class RequestHandlers:
         return types.CallToolResult(content=[types.TextContent(text=text_of(made))], structured_content=made)
 
     async def _list_resources(self, context: Context, _: Page) -> types.ListResourcesResult:
-        listed = await self._ask(context, recent_chats)
+        listed = await self.ask(context, recent_chats)
         return types.ListResourcesResult(
             resources=[types.Resource(uri=HELP, name="help", title="Queries and reports", mime_type="text/plain")]
             + [
@@ -105,7 +106,7 @@ class RequestHandlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._ask(context, lambda call: read_address(call, uri))
+            text = await self.ask(context, lambda call: read_address(call, uri))
         except NothingFound as error:
             raise MCPError(NOT_FOUND, f"{one_line(error.message, 200)}: {error.hint}") from error
         except BackscrollError as error:
@@ -114,18 +115,19 @@ class RequestHandlers:
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]
         )
 
-    async def _ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
+    async def ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
         """Run a handler with a library, in a thread."""
-        root = await self._root(context)
+        root, pool = await self._root(context), self._pool
+        assert pool is not None  # noqa: S101 - or this is another method
 
         def run() -> Made:
-            with self._pool.library() as library:
+            with pool.library() as library:
                 caller = (
                     client_that_started_us(library, os.environ, str(Path.cwd())) if self._is_child else UNKNOWN_SESSION
                 )
                 if root is not None:
                     caller = AskingSession(caller.sessions, root)
-                return answer(CallContext(self._pool, library, caller, Frame()))
+                return answer(CallContext(pool, library, caller, Frame()))
 
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
 

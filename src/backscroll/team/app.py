@@ -1,5 +1,7 @@
 """The application of the server: its own pages, the routes for devices, and the viewer for what the asker may see."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,7 +21,7 @@ from backscroll.team.context import TeamContext, team_page
 from backscroll.team.database import is_current
 from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored, UnknownDeviceError
 from backscroll.team.devices import device_of, note_sent
-from backscroll.team.doorkeeper import Doorkeeper
+from backscroll.team.doorkeeper import MCP, Doorkeeper
 from backscroll.team.erasures import JOB as ERASE
 from backscroll.team.erasures import to_be_erased
 from backscroll.team.jobs import want
@@ -38,6 +40,7 @@ from backscroll.team.pages import (
     start,
 )
 from backscroll.team.pages.parts import links_for
+from backscroll.team.remote_mcp import ForAgents, session_manager
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
@@ -56,14 +59,22 @@ def make_team_app(
     """The application behind its guard. `viewers` have what each person may see; `names` are those of the host."""
     devices = DeviceRoutes(context.objects, _device_of(context), _stored(context))
     sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
-    app = Starlette(routes=[sync, *ROUTES, *VIEWER_ROUTES], exception_handlers=HANDLERS)
+    agents = session_manager(context, viewers.libraries)
+    mcp = Route(MCP, ForAgents(agents))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with agents.run():
+            yield
+
+    app = Starlette(routes=[sync, mcp, *ROUTES, *VIEWER_ROUTES], exception_handlers=HANDLERS, lifespan=lifespan)
     app.state.team, app.state.viewers = context, viewers
     kept = Doorkeeper(app, context, links_for, RightsOfAsker(context, viewers))
     is_public = urlsplit(context.url).hostname not in {name.strip("[]") for name in names}
     access = Access(
         names=names,
         public_url=context.url if context.is_secure or is_public else "",
-        for_programs=("/sync/v1/",),
+        for_programs=("/sync/v1/", MCP),
         for_uploads=(UPLOADS,),
     )
     return Guard(kept, access, refuse)

@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, Busy, UsageError
 from backscroll.render.html.element import Html
 from backscroll.team.context import ASKER, OWNER, TeamContext
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.people import Person
+from backscroll.team.rates import RequestRate
 from backscroll.team.sessions import person_of_key, person_of_session
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
@@ -26,6 +27,8 @@ from backscroll.web.layout import ASKER_LINKS
 
 OPEN: Final = ("/static/", "/sync/v1/", "/oidc/")
 OPEN_PAGES: Final = frozenset({"/sign-in", "/welcome", "/healthz", "/readyz", "/favicon.ico"})
+MCP: Final = "/mcp"
+ONLY_WITH_A_KEY: Final = frozenset({"/metrics", MCP})
 SAFE: Final = frozenset({"GET", "HEAD"})
 
 AskerSeen = Callable[[Scope, Person], None]
@@ -44,6 +47,7 @@ class Doorkeeper:
     ) -> None:
         """`links` are what the bar of every page has for a person."""
         self._app, self._context, self._links, self._prepare = app, context, links, prepare
+        self._rate = RequestRate()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Find the asker, then answer or refuse."""
@@ -60,11 +64,17 @@ class Doorkeeper:
         except BackscrollError as error:
             await problem_response(error, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
             return
-        is_barred = path == "/metrics" and "authorization" not in request.headers
+        is_barred = path in ONLY_WITH_A_KEY and "authorization" not in request.headers
         if is_barred or (person is None and path not in OPEN_PAGES):
             await _refuse(request)(scope, receive, send)
             return
         if person is not None:
+            wait = self._rate.take(bearer_of(request)) if "authorization" in request.headers else 0
+            if wait:
+                much = Busy("this key asks too often", f"wait {wait} seconds")
+                answer = problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
+                await answer(scope, receive, send)
+                return
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
             ASKER_HANDLE.set(person.handle)
@@ -76,8 +86,10 @@ class Doorkeeper:
         with self._context.database.transaction() as connection:
             if "authorization" in request.headers:
                 found = person_of_key(connection, bearer_of(request))
-                needed = "metrics" if request.url.path == "/metrics" else "read"
-                is_api = request.url.path.startswith((PREFIX, "/metrics")) and request.method in SAFE
+                path = request.url.path
+                is_agent = path == MCP
+                needed = "metrics" if path == "/metrics" else "mcp" if is_agent else "read"
+                is_api = is_agent or (path.startswith((PREFIX, "/metrics")) and request.method in SAFE)
                 return found[0] if found and needed in found[1] and is_api else None
             secret = request.cookies.get(self._context.cookie)
             return person_of_session(connection, secret) if secret else None
@@ -85,7 +97,7 @@ class Doorkeeper:
 
 def _refuse(request: Request) -> Response:
     path = request.url.path
-    is_page = request.method in SAFE and not path.startswith(PREFIX) and path != "/metrics"
+    is_page = request.method in SAFE and not path.startswith(PREFIX) and path not in ONLY_WITH_A_KEY
     if is_page and request.headers.get("sec-fetch-dest", "document") == "document":
         address = path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/sign-in?next={quote(address, safe='')}", HTTPStatus.SEE_OTHER)

@@ -5,8 +5,9 @@ it, so nothing of another person can be found in it, counted in it, or taken for
 their libraries, limited to the shared chats, with the marks of the reader.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -71,15 +72,15 @@ class Libraries:
         number = self.number(reader)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
-            openers = {owner: self._opens_shared(reader, owner, chats) for owner, chats in shared.items()}
+            openers = {owner: partial(self.shared, reader, owner, chats) for owner, chats in shared.items()}
             store = postgres_store(self._database.address, number)
             return MergedLibrary(settings, store, SharedLibraries(reader, teammates, openers))
 
         return opened
 
-    def _opens_shared(self, reader: str, owner: str, chats: Set[str]) -> Callable[[], Library]:
-        settings, opener = self.settings_of_reader(reader, owner), self.opener_of_shared(owner, sorted(chats))
-        return lambda: opener(settings, [])
+    def shared(self, reader: str, owner: str, chats: Set[str]) -> Library:
+        """Some chats of an owner, as a reader sees them; the caller closes it."""
+        return self.opener_of_shared(owner, sorted(chats))(self.settings_of_reader(reader, owner), [])
 
     def number(self, handle: str) -> int:
         """The number of a person; a handle never gets another."""

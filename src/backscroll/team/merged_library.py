@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from backscroll.library import Facets, StoredChat
+from backscroll.files.source_key import owner_of
+from backscroll.library import Facets, Hit, StoredChat
 from backscroll.library.library import Library
 from backscroll.library.searching.search import FoundChat, SearchResults
 from backscroll.query.tree import Field, Query
@@ -119,6 +120,14 @@ class MergedLibrary(Library):
             *(_sums([getattr(one, name) for one in found])
               for name in ("roles", "tools", "since", "projects", "models", "machines")),
         )  # fmt: skip
+
+    def text(self, hit: Hit) -> str:
+        """The full text of a passage, read where it is."""
+        owner = owner_of(hit.machine)
+        if owner == self._shared.reader or owner not in self._shared.openers:
+            return super().text(hit)
+        with self._shared.openers[owner]() as library:
+            return library.text(hit)
 
     def _opened(self, owners: list[str]) -> Iterator[Library]:
         """The libraries of these owners, one after the other. One that is being made has nothing to show yet."""

@@ -123,7 +123,7 @@ def serve_web(
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         context = TeamContext(database, open_remote(place.objects_address), found_at, provider, demo_links or {})
         app = make_team_app(context, viewers, names_of(host, listener))
-        server = TeamProcess(server_config(app, connections), database, viewers)
+        server = TeamProcess(server_config(app, connections, lifespan="on"), database, viewers)
         server.when_ready = lambda: on_ready(_started(context, server))
         server.run(sockets=[listener])
     finally:

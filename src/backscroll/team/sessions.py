@@ -16,7 +16,7 @@ ABSOLUTE: Final = timedelta(days=30)
 """How long a session lasts without a request, and in all."""
 NOTICED: Final = timedelta(minutes=5)
 """How often it is noted that a session is in use."""
-SCOPES: Final = ("read", "metrics")
+SCOPES: Final = ("read", "mcp", "metrics")
 
 
 class ApiKey(NamedTuple):

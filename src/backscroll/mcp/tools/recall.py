@@ -50,14 +50,14 @@ class RecallAnswer(ToolAnswer, kw_only=True):
 def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
     """Answer a question."""
     from backscroll.library.memory.budget import cut_to
-    from backscroll.library.memory.recall import recall as recalled
+    from backscroll.library.memory.recall_together import recall_together
 
     if not wanted.question.strip():
         raise UsageError("the question is empty", "give a question")
     context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
-    found = recalled(
-        context.library,
+    found = recall_together(
+        [context.library, *context.others],
         wanted.question,
         max_tokens=wanted.max_tokens,
         project=wanted.project or context.caller.project,

@@ -4,16 +4,20 @@ from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
+from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
+from backscroll.team.rates import PER_MINUTE
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
+
+SCOPES = {"read": "read, over the HTTP API", "mcp": "recall, for agents over MCP", "metrics": "metrics, for Prometheus"}
 
 
 def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
     """Who you are here, and your keys."""
     person = request.person
     keys = keys_of(request.connection, person)
-    scopes = ("read", "metrics") if person.is_administrator else ("read",)
-    choice = el("select", [el("option", scope, value=scope) for scope in scopes], name="scope")
+    choice = el("select", [el("option", text, value=scope) for scope, text in SCOPES.items()
+                           if scope != "metrics" or person.is_administrator], name="scope")  # fmt: skip
     form = el(
         "form",
         field("What it is for", "name", required=True, placeholder="a script of mine"),
@@ -29,10 +33,22 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", f"You are {person.name} ({person.handle}), {person.role} of {person.org_name}. ",
            button("/sign-out", "Sign out")),
         el("h2", "Keys"),
-        el("p", "A key lets a program read, through the HTTP API, what you may read. It changes nothing."),
+        el("p", "A key lets a program read what you may read: your own chats, and what others share with you. It"
+           " changes nothing, and is good for one way in only."),
         table(("Key", "Scopes", "Made", "Last used", ""), (_row(key) for key in keys), "You have no key."),
         form,
+        el("h2", "Memory for Claude Code"),
+        el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
+        el("pre", mcp_line(request, "KEY"), class_="command"),
+        el("p", "Whose chats it quotes, their owners see in ", el("em", "Who read my chats"), ". A key may ask "
+           f"{PER_MINUTE} times a minute.", class_="muted"),
     )  # fmt: skip
+
+
+def mcp_line(request: TeamRequest, key: str) -> str:
+    """The command that connects Claude Code to this server."""
+    where = f"{request.context.url}{MCP}"
+    return f'claude mcp add --transport http backscroll-team {where} --header "Authorization: Bearer {key}"'
 
 
 def _row(key: ApiKey) -> tuple[object, ...]:
@@ -45,7 +61,10 @@ def make_key(request: TeamRequest) -> Html:
     scope = request.form.get("scope", "read")
     person = request.administrator() if scope == "metrics" else request.person
     secret = new_key(request.connection, person, request.form.get("name", ""), [scope])
-    return show(request, secret_box("Your new key:", secret, "Copy it now: it is not shown again."))
+    told = "Copy it now: it is not shown again."
+    if scope == "mcp":
+        return show(request, secret_box("Run this where Claude Code is:", mcp_line(request, secret), told))
+    return show(request, secret_box("Your new key:", secret, told))
 
 
 def end_key(request: TeamRequest) -> Response:

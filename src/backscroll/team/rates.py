@@ -1,0 +1,38 @@
+"""How many requests a key may make: so that one program cannot hold up everyone."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+PER_MINUTE: Final = 120
+BURST: Final = 60
+"""So many requests at once, and so many a minute in the long run."""
+MOST_REMEMBERED: Final = 10_000
+
+
+class RequestRate:
+    """Credit by key: each request takes one, and it grows back."""
+
+    def __init__(
+        self, per_minute: float = PER_MINUTE, burst: float = BURST, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_second, self._burst, self._clock = per_minute / 60, burst, clock
+        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """What was used, and when, by key."""
+        self._lock = threading.Lock()
+
+    def take(self, key: str) -> int:
+        """Count a request; how many seconds to wait, 0 if it may be answered."""
+        now = self._clock()
+        with self._lock:
+            used, at = self._used.get(key, (0.0, now))
+            used = max(0.0, used - (now - at) * self._per_second)
+            if used + 1 > self._burst:
+                return max(1, round((used + 1 - self._burst) / self._per_second))
+            self._used[key] = (used + 1, now)
+            self._used.move_to_end(key)
+            while len(self._used) > MOST_REMEMBERED:
+                self._used.popitem(last=False)
+        return 0

@@ -1,0 +1,124 @@
+"""The MCP server for agents, over HTTP with a key of their person: `/mcp`.
+
+An agent sees what its person may read: their own history, and what others share with them. Requests are independent of
+one another, so that any web process answers any of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio.to_thread
+from starlette.types import Receive, Scope, Send
+
+from backscroll.errors import NothingFound
+from backscroll.library.library import Library
+from backscroll.library.memory.asking_session import UNKNOWN_SESSION
+from backscroll.mcp.call_context import CallContext
+from backscroll.mcp.pool import RefreshedPool
+from backscroll.mcp.quoting import Frame
+from backscroll.mcp.server import Context, RequestHandlers
+from backscroll.team.context import ASKER, TeamContext
+from backscroll.team.libraries import Libraries
+from backscroll.team.people import Person, teammates
+from backscroll.team.shares import Share, note_access, shared_with
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+MOST_OWNERS: Final = 50
+"""People whose shared chats one recall looks through, those who shared last."""
+Made = TypeVar("Made")
+
+
+def session_manager(context: TeamContext, libraries: Libraries) -> "StreamableHTTPSessionManager":
+    """What handles requests to `/mcp`; its `run` must be entered first."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    # The guard checks host names and origins, for this as for every other path.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server = TeamHandlers(context, libraries).server()
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
+
+
+class ForAgents:
+    """Hands requests to the session manager, which answers them by itself."""
+
+    def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._manager.handle_request(scope, receive, send)
+
+
+class TeamHandlers(RequestHandlers):
+    """Answers the agents of people."""
+
+    def __init__(self, context: TeamContext, libraries: Libraries) -> None:
+        super().__init__(None, is_child=False)
+        self._context, self._libraries = context, libraries
+
+    async def ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
+        """Run a handler with what the person of the key may read, in a thread."""
+        person: Person = context.request.scope[ASKER]  # type: ignore[union-attr] # the doorkeeper has seen to it
+        return await anyio.to_thread.run_sync(lambda: self._answer(person, answer), abandon_on_cancel=True)
+
+    def _answer(self, person: Person, answer: Callable[[CallContext], Made]) -> Made:
+        with self._context.database.transaction() as connection:
+            shared = shared_with(connection, person)
+            mates = teammates(connection, person) if shared else frozenset()
+        by_owner: dict[str, set[str]] = {}
+        for one in shared:
+            by_owner.setdefault(one.owner, set()).add(one.chat)
+        found = self._libraries
+        settings, opener = found.settings(person.handle), found.opener_of_all(person.handle, mates, by_owner)
+        with _pooled(RefreshedPool(settings, [], opener)) as (pool, library), ExitStack() as stack:
+            others = [
+                stack.enter_context(found.shared(person.handle, owner, chats))
+                for owner, chats in list(by_owner.items())[:MOST_OWNERS]
+            ]
+            others = [library for library in others if library.is_indexed]
+            try:
+                made = answer(CallContext(pool, library, UNKNOWN_SESSION, Frame(), tuple(others)))
+            except NothingFound:
+                made = _elsewhere(answer, pool, others)
+        self._note(person, shared, made)
+        return made
+
+    def _note(self, person: Person, shared: Sequence[Share], made: object) -> None:
+        """Let owners see that their chats were read."""
+        quoted = _chats_in(made)
+        read = {one.chat: one for one in shared if one.chat in quoted}
+        if read:
+            with self._context.database.transaction() as connection:
+                for one in read.values():
+                    note_access(connection, person, one)
+
+
+def _elsewhere(answer: Callable[[CallContext], Made], pool: RefreshedPool, others: Sequence[Library]) -> Made:
+    """What is not in one's own history may be in what others share."""
+    for number, library in enumerate(others):
+        try:
+            return answer(CallContext(pool, library, UNKNOWN_SESSION, Frame()))
+        except NothingFound:
+            if number == len(others) - 1:
+                raise
+    raise NothingFound("there is no such chat, session, message or agent", "find one with search")
+
+
+def _chats_in(made: Any) -> set[str]:  # noqa: ANN401 - an answer of any tool
+    """The chats that an answer quotes."""
+    one = getattr(made, "chat", None)
+    parts = [*getattr(made, "passages", ()), *getattr(made, "chats", ())]
+    return {chat for chat in (one, *(getattr(part, "chat", None) for part in parts)) if chat}
+
+
+@contextmanager
+def _pooled(pool: RefreshedPool) -> Iterator[tuple[RefreshedPool, Library]]:
+    try:
+        with pool.library() as library:
+            yield pool, library
+    finally:
+        pool.close()

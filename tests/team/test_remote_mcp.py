@@ -1,0 +1,143 @@
+"""Agents ask the server over MCP with the key of their person: they see what that person may read, and nothing else."""
+
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from backscroll.team.rates import RequestRate
+from backscroll.team.sessions import new_key
+from tests.team.demo_served import CSV, DOCKER, FLAKY, DemoServed
+
+HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def keys(demo: DemoServed) -> dict[str, str]:
+    with demo.served.context.database.transaction() as connection:
+        return {name: new_key(connection, demo.person(name), "agent", ["mcp"]) for name in ("ada", "ben", "liz")}
+
+
+def _post(demo: DemoServed, key: str, method: str, **params: object) -> httpx.Response:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = {**HEADERS, "authorization": f"Bearer {key}"} if key else HEADERS
+    return httpx.post(f"{demo.served.url}/mcp", json=body, headers=headers, timeout=60, trust_env=False)
+
+
+def _call(demo: DemoServed, key: str, tool: str, **arguments: object) -> dict[str, Any]:
+    answer = _post(demo, key, "tools/call", name=tool, arguments=arguments)
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result
+
+
+def test_an_agent_recalls_what_its_person_and_the_team_know(demo: DemoServed, keys: dict[str, str]) -> None:
+    asked = {"question": "why was the order test flaky", "max_tokens": 4000}
+    for name in ("ada", "ben", "liz"):
+        found = _call(demo, keys[name], "recall", **asked)["structuredContent"]
+        assert FLAKY in {(one["chat"] or "")[:8] for one in found["passages"]}, name
+    chat = demo.chat("ada", FLAKY)
+    assert "ben" in demo.browser("ada").get("/readers").text
+    read = _call(demo, keys["ben"], "read", chat=chat)
+    assert read["structuredContent"]["messages"]
+
+
+def test_an_agent_finds_and_reads_nothing_that_is_private(demo: DemoServed, keys: dict[str, str]) -> None:
+    chat = demo.chat("ben", CSV)  # shared with Shop, in which Liz is not
+    assert _call(demo, keys["ada"], "read", chat=chat)["structuredContent"]["messages"]
+    refused = _call(demo, keys["liz"], "read", chat=chat)
+    missing = _call(demo, keys["liz"], "read", chat="00000000-0000-4000-8000-000000000000")
+    assert refused["isError"]
+    assert missing["isError"]
+    told = [one["content"][0]["text"].partition("\\n")[0] for one in (refused, missing)]
+    assert told[0].replace(chat, "ID") == told[1].replace("00000000-0000-4000-8000-000000000000", "ID")
+    found = _call(demo, keys["liz"], "recall", question="CSV export for the bookkeeper", max_tokens=8000)
+    assert CSV not in {(one["chat"] or "")[:8] for one in found["structuredContent"]["passages"]}
+    searched = _call(
+        demo, keys["liz"], "search", query="bookkeeper CSV", limit=50, detail="messages", max_tokens=50_000
+    )
+    assert CSV not in {one["chat"][:8] for one in searched["structuredContent"]["chats"]}
+    for one in _call(demo, keys["liz"], "timeline")["structuredContent"]["chats"]:
+        assert one["chat"][:8] not in (CSV, "847a8ca6")
+
+
+def test_a_search_quotes_shared_texts_whole(demo: DemoServed, keys: dict[str, str]) -> None:
+    found = _call(demo, keys["ben"], "search", query="Dockerfile container", detail="messages", max_tokens=8000)
+    chats = {one["chat"][:8]: one for one in found["structuredContent"]["chats"]}
+    assert any(passage.get("text") for passage in chats[DOCKER]["passages"])
+
+
+def test_a_share_that_was_revoked_is_forgotten_at_once(demo: DemoServed, keys: dict[str, str]) -> None:
+    liz, chat = demo.browser("liz"), demo.chat("liz", DOCKER)
+    assert "structuredContent" in _call(demo, keys["ben"], "read", chat=chat)
+    number = liz.get(f"/chats/{chat}/audience").text.partition("/shares/")[2].partition("/")[0]
+    liz.submit(f"/shares/{number}/revoke")
+    assert _call(demo, keys["ben"], "read", chat=chat)["isError"]
+    liz.submit(f"/chats/{chat}/audience", audience="org")
+
+
+def test_only_a_key_with_the_scope_opens_it(demo: DemoServed, keys: dict[str, str]) -> None:
+    with demo.served.context.database.transaction() as connection:
+        reading = new_key(connection, demo.person("ada"), "script", ["read"])
+    for key in ("", "bsk_guessed", reading):
+        assert _post(demo, key, "tools/list").status_code == 401
+    browser = demo.browser("ada")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {**HEADERS, "origin": demo.served.url, "sec-fetch-site": "same-origin"}
+    assert browser.post("/mcp", json=body, headers=headers).status_code == 401, "a cookie is not a key"
+    browser.cookies.clear()
+    browser.headers["authorization"] = f"Bearer {keys['ada']}"
+    browser.follow_redirects = False
+    assert browser.get("/api/v1/chats").status_code == 401, "a key for agents reads nothing else"
+    assert _post(demo, keys["ada"], "tools/list").json()["result"]["tools"]
+
+
+def test_a_revoked_key_stops_working(demo: DemoServed) -> None:
+    ben = demo.browser("ben")
+    page = ben.submit("/account/keys", name="laptop", scope="mcp").text
+    key = page.partition("bsk_")[2][:43]
+    assert "claude mcp add --transport http" in page
+    assert _post(demo, f"bsk_{key}", "tools/list").status_code == 200
+    with demo.served.context.database.transaction() as connection:
+        (number,) = connection.execute("select max(id) from api_key").fetchone() or (0,)
+    ben.submit(f"/account/keys/{number}/revoke")
+    assert _post(demo, f"bsk_{key}", "tools/list").status_code == 401
+
+
+def test_a_real_client_connects(demo: DemoServed, keys: dict[str, str]) -> None:
+    async def run() -> list[str]:
+        headers = {"authorization": f"Bearer {keys['ada']}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+            Client(streamable_http_client(f"{demo.served.url}/mcp", http_client=http)) as client,
+        ):
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert "recall" in anyio.run(run)
+
+
+def test_a_key_that_asks_too_often_waits() -> None:
+    now = [0.0]
+    rate = RequestRate(per_minute=60, burst=3, clock=lambda: now[0])
+    assert [rate.take("a") for _ in range(4)] == [0, 0, 0, 1]
+    assert rate.take("b") == 0
+    now[0] = 1.0
+    assert [rate.take("a"), rate.take("a")] == [0, 1]
+
+
+def test_the_server_says_so_and_when_to_come_back(demo: DemoServed) -> None:
+    with demo.served.context.database.transaction() as connection:
+        key = new_key(connection, demo.person("liz"), "busy", ["read"])
+    statuses = []
+    with httpx.Client(headers={"authorization": f"Bearer {key}"}, trust_env=False, timeout=60) as client:
+        for _ in range(200):
+            answer = client.get(f"{demo.served.url}/api/v1/nothing")
+            statuses.append(answer.status_code)
+            if answer.status_code == 429:
+                break
+    assert statuses[-1] == 429
+    assert int(answer.headers["retry-after"]) >= 1
