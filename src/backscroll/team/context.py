@@ -106,8 +106,8 @@ def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Req
 
         def run() -> Response:
             try:
-                with context.database.transaction() as connection:
-                    asker = request.scope.get(ASKER)
+                asker: Person | None = request.scope.get(ASKER)
+                with context.database.transaction(asker.org if asker else None) as connection:
                     shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists))
             except BackscrollError as error:
                 return HTMLResponse(error_page(error), status_of(error))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_IDLE: Final = 8
 SCHEMA: Final = "team"
+OPTIONS: Final = f"-c search_path={SCHEMA},public -c team.org=all"
+"""Of a connection of the server itself, which serves all organisations (`row_security`)."""
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
 
@@ -32,11 +34,16 @@ class Database:
         self._is_closed = False
 
     @contextmanager
-    def transaction(self) -> "Iterator[Connection]":
-        """A connection in a transaction: all statements within take effect together, or not at all."""
+    def transaction(self, org: int | None = None) -> "Iterator[Connection]":
+        """A connection in a transaction: all statements within take effect together, or not at all.
+
+        With `org` it sees and changes nothing of another organisation: requests of people run so.
+        """
         connection = self._take()
         try:
             with connection.transaction():
+                if org is not None:
+                    connection.execute(f"set local team.org = '{org:d}'")
                 yield connection
         finally:
             self._give_back(connection)
@@ -46,7 +53,7 @@ class Database:
         import psycopg
 
         try:
-            return psycopg.connect(self.address, autocommit=True, options=f"-c search_path={SCHEMA},public")
+            return psycopg.connect(self.address, autocommit=True, options=OPTIONS)
         except psycopg.OperationalError as error:
             first = str(error).strip().splitlines()[0][:300]
             raise BackscrollError(
@@ -82,9 +89,16 @@ class Database:
 
 def migrate(database: Database) -> list[str]:
     """Bring the tables up to date; return the names of the migrations that were run."""
-    from backscroll.store.postgres.migrate import migrate as run_migrations
+    from psycopg.conninfo import make_conninfo
 
-    return run_migrations(database.address, MIGRATIONS, SCHEMA)
+    from backscroll.store.postgres.migrate import migrate as run_migrations
+    from backscroll.team.row_security import guard_tables
+
+    done = run_migrations(make_conninfo(database.address, options=OPTIONS), MIGRATIONS, SCHEMA)
+    with database.transaction() as connection:
+        connection.execute("select pg_advisory_xact_lock(hashtext('row security'))")
+        guard_tables(connection)
+    return done
 
 
 def is_current(database: Database) -> bool:

@@ -27,6 +27,7 @@ from backscroll.team.database import Database, migrate
 from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
+from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
 from backscroll.team.worker import CHANGED, Worker
 
@@ -121,6 +122,8 @@ def serve_web(
         viewers = Viewers(Libraries(place.data, database), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
+        with database.transaction() as connection:
+            demand_guarded(connection)
         context = TeamContext(database, open_remote(place.objects_address), found_at, provider, demo_links or {})
         app = make_team_app(context, viewers, names_of(host, listener))
         server = TeamProcess(server_config(app, connections, lifespan="on"), database, viewers)

@@ -138,7 +138,7 @@ class RightsOfAsker:
             viewer = self._everyone(person) or viewer
         match = CHAT.fullmatch(scope["path"])
         if match and not _has(viewer.state, match["chat"]):
-            with self._context.database.transaction() as connection:
+            with self._context.database.transaction(person.org) as connection:
                 found = _shared(shared_with(connection, person), match["chat"])
                 if found is not None:
                     viewer = self._viewers.shared(person.handle, found.owner, found.chat)
@@ -153,7 +153,7 @@ class RightsOfAsker:
         return path in SEARCHES or (path in LISTS and b"owner" in scope.get("query_string", b"").lower())
 
     def _everyone(self, person: Person) -> PersonViewer | None:
-        with self._context.database.transaction() as connection:
+        with self._context.database.transaction(person.org) as connection:
             shared = shared_with(connection, person)
             mates = teammates(connection, person) if shared else frozenset()
         return self._viewers.everyone(person.handle, mates, shared) if shared else None
