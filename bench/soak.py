@@ -53,7 +53,7 @@ SESSIONS_EACH: Final = 10
 HOME_BYTES: Final = 30_000_000
 SETTLED: Final = 5.0
 """Seconds after which a written word is searched for."""
-LATEST: Final = 120.0
+LATEST: Final = 300.0
 """Seconds after which it must be found, however busy the machine is."""
 UNSURE: Final = 3.0
 """Seconds: words written this shortly before their file was deleted may not have been kept."""
