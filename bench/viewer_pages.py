@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.request import urlopen
 from uuid import uuid4
 
 from playwright.sync_api import Browser, sync_playwright
@@ -111,7 +112,8 @@ def append_prompt(home: Path, server: Server) -> None:
            "cwd": "/home/ada/shop", "version": "2.1.72", "message": {"role": "user", "content": word}}  # fmt: skip
     with file.open("a") as opened:
         opened.write(json.dumps(row) + "\n")
-    while not server.get("/api/v1/search", q=word)["chats"]:
+    address = f"http://127.0.0.1:{server.port}/api/v1/search?q={word}"
+    while not json.loads(urlopen(address).read())["chats"]:
         time.sleep(0.05)
     time.sleep(0.5)  # what follows a change is done
 

@@ -10,9 +10,10 @@ import pytest
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.web.pages.stats_periods import SHOWN_AS, usage_over_time
+from tests.library.analytics.test_attention import calls
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
-from tests.support.homes import EVERYTHING, session_path
+from tests.support.homes import EVERYTHING, session_file, session_path
 from tests.web.shown import Viewer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -43,6 +44,7 @@ def years_of_answers() -> str:
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     shelf = Shelf(tmp_path_factory.mktemp("shelf")).write(EVERYTHING)
     shelf.write({session_path("S9"): jsonl(draw(years_of_answers(), session="S9"))})
+    shelf.write(session_file("S8", calls("S8", 5, "Edit", "eeeeoooooooo")))
     shelf.update()
     return shelf
 
@@ -174,6 +176,50 @@ def test_what_a_chart_draws_and_what_it_says_is_left_out_are_the_report(
     assert abs(tables.sums[label]) + (float(left[1].replace(",", "")) if left else 0) == pytest.approx(
         abs(expected), abs=0.05
     )
+
+
+BARS = [
+    ("/stats/usage?by=model", ("cost_microdollars",)),
+    ("/stats/usage?by=project&show=answers", ("messages",)),
+    ("/stats/time?by=project", ("active_seconds",)),
+    ("/stats/prompts?by=project", ("prompts",)),
+    ("/stats/tools?by=tool", ("calls",)),
+    ("/stats/errors?", ("count",)),
+    ("/stats/sequences?", ("count",)),
+    ("/stats/files?", ("edits", "reads")),
+    ("/stats/context?by=chat", ("characters",)),
+    ("/stats/context?by=tool", ("characters",)),
+    ("/stats/cache?by=model", ("saved_microdollars",)),
+]
+
+
+@pytest.mark.parametrize(("path", "columns"), BARS)
+def test_bars_are_as_long_as_their_rows_say(shelf: Shelf, path: str, columns: tuple[str, ...]) -> None:
+    viewer = Viewer(shelf)
+    told = json.loads(viewer.ask("GET", f"{path}&limit=0&format=json").text)
+    values = sorted((sum(row[name] or 0 for name in columns) for row in told["rows"]), reverse=True)
+    page = viewer.ask("GET", f"{path}&limit=0").text
+    drawn = [
+        sum(float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)%"', item))
+        for item in re.findall(r'<li>(?:(?!</li>).)*class="bar-drawing"(?:(?!</li>).)*</li>', page)
+    ]
+    assert len(drawn) == min(15, len(values)) > 0
+    longest = max(values) or 1
+    expected = [100 * max(0, value) / longest for value in values[: len(drawn)]]
+    # Small parts are drawn wider than they are, or nobody would see them.
+    assert sorted(drawn, reverse=True) == pytest.approx(expected, abs=2.5)
+
+
+def test_what_deserves_attention_is_counted_the_same_in_sentence_picture_and_link(shelf: Shelf) -> None:
+    page = Viewer(shelf).ask("GET", "/stats?since=all").text
+    findings = re.findall(r'finding-text">(.*?)</p>.*?chart-note">([\d,]+) by', page, re.S)
+    links = re.findall(r"All ([\d,]+) (?:failed|denied|interruption)", page)
+    counted = [(text, number) for text, number in findings if not text.startswith("$")]
+    assert counted
+    assert links
+    for text, number in counted:
+        assert re.search(rf"\b{number}\b", text), (text, number)
+    assert set(links) <= {number for _, number in counted}
 
 
 def test_a_name_keeps_its_colour_in_every_period(shelf: Shelf) -> None:

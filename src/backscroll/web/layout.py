@@ -92,9 +92,10 @@ def error_page(error: BackscrollError, title: str = "") -> Html:
         "section",
         el("h1", title),
         error_html(error),
-        el("p", el("a", "Go to the home page", href="/", class_="button")),
+        el("p", el("a", "Go to the home page", href="/", class_="button"), " ",
+           el("a", "Show all chats", href="/chats", class_="button"), class_="ways-on"),
         class_="failure",
-    )
+    )  # fmt: skip
     return document(title, main, body_class="error")
 
 

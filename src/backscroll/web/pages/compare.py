@@ -229,6 +229,8 @@ def _turn(chat: str, branch: int, turn: ComparedTurn) -> Html:
         money(turn.cost) if turn.cost else None,
         el("a", "Read in the chat", href=_message(chat, branch, heading.key)),
     ]
+    if str(heading.kind) == "compaction" and not (answer or turn.files):
+        return el("p", el("a", "Compacted", href=_message(chat, branch, heading.key)), class_="compare-compacted")
     names = [file.rsplit("/", 1)[-1] for file in turn.files]
     changed = el("p", icon("file"), ", ".join(names[:6]), f" and {len(names) - 6} more" if len(names) > 6 else "",
                  class_="compare-changed", title="\n".join(turn.files))  # fmt: skip

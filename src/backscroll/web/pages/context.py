@@ -52,8 +52,8 @@ def show(request: PageRequest) -> Html:
         _chart(found),
         _turn(found, at, chat),
         _compactions(found),
-        el("h2", "What is counted, and what is estimated"),
-        notes_list(_notes(found)),
+        el("details", el("summary", "What is counted, and what is estimated"), notes_list(_notes(found)),
+           class_="counted"),
     ])  # fmt: skip
     return document("Context", main, here="/chats", styles=("stats.css", "spend.css"), scripts=("stats.js",))
 

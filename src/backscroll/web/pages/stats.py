@@ -75,8 +75,7 @@ def _overview(library: Library, about: About, now: datetime, common: Mapping[str
         el("div", _most(found, "projects", "project", "Cost by project", period_text(about)),
            _most(found, "models", "model", "Cost by model", period_text(about)), _tools(found, period_text(about)),
            class_="side-by-side"),
-        el("h2", "What was counted"),
-        notes_list(found["notes"]),
+        el("details", el("summary", "What was counted"), notes_list(found["notes"]), class_="counted"),
     ])  # fmt: skip
 
 

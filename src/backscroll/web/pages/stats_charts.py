@@ -16,7 +16,7 @@ from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
 from backscroll.render.html.axes import day_name
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
-from backscroll.render.html.element import Html
+from backscroll.render.html.element import Html, el
 from backscroll.render.html.reports import heading
 from backscroll.render.terminal import plural
 from backscroll.web.pages.group_names import group_names, named_series
@@ -57,8 +57,8 @@ def usage_chart(library: Library, about: About, stack: str, show: str, period: s
     return stacked_bars(drawn.axis, series, label=label, measure=MEASURES[show], note=drawn.note)
 
 
-def prompt_charts(times: Iterable[int], about: About, today: date) -> list[Html]:
-    """Prompts by day of the period, and by hour of the week."""
+def prompt_charts(times: Iterable[int], about: About, today: date) -> Html:
+    """Prompts by day of the period, and by hour of the week: beside each other where there is room."""
     whens = [local(about, time) for time in times]
     days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
     first = about.local(about.since).date() if about.since else None
@@ -69,10 +69,12 @@ def prompt_charts(times: Iterable[int], about: About, today: date) -> list[Html]
     odd = len(whens) - sum(days.values())
     note = f"{plural(odd, 'prompt')} of impossible days not drawn" if odd else ""
     span = f"{ends[0]} to {ends[1]}: {plural(len(whens), 'prompt')}, all weeks added up."
-    return [
+    return el(
+        "div",
         heatmap(days, label="Prompts by day", link=chats_of_day, first=ends[0], last=ends[1], note=note),
         hours(week, label="Prompts by weekday and hour", unit="prompts", note=span),
-    ]
+        class_="calendars",
+    )
 
 
 def period_text(about: About) -> str:
@@ -164,7 +166,7 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
 
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
-    return prompt_charts(count_prompts(library, about).times, about, about.local(datetime.now(UTC)).date())[::-1]
+    return [prompt_charts(count_prompts(library, about).times, about, about.local(datetime.now(UTC)).date())]
 
 
 def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
