@@ -24,6 +24,11 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'none'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+DOCUMENT_POLICY: Final = (
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""For a document that names what may run in it by checksums, in a policy of its own, which counts as well."""
 OPENER: Final = "cross-origin-opener-policy"
 """Browsers log a warning where they ignore this header."""
 HEADERS: Final = {
@@ -75,6 +80,9 @@ class Access:
     """What the paths begin with that browsers never ask for, and that look at no cookie: any program may try them."""
     for_uploads: tuple[str, ...] = ()
     """What the paths begin with whose handlers limit the body themselves."""
+    for_documents: tuple[str, ...] = ()
+    """What the paths begin with that answer with a whole document, which carries its style, its script and its policy
+    in it. It is shown as of no site: nothing in it can use a cookie."""
 
     def is_called(self, host: str, port: int) -> bool:
         """Whether a Host header names this server."""
@@ -289,9 +297,12 @@ class _SecuredSend:
             if name not in HEADERS and not name.startswith("access-control-"):
                 names.add(name)
                 yield key, value
+        documents = self._access.for_documents
+        is_document = bool(documents) and self._request.path.startswith(documents)
         for name, text in HEADERS.items():
             if name != OPENER or self._request.is_trusted:
-                yield name.encode(), text.encode()
+                is_policy = is_document and name == "content-security-policy"
+                yield name.encode(), (DOCUMENT_POLICY if is_policy else text).encode()
         if "cache-control" not in names:
             # Static files may be cached, and are revalidated by ETag.
             yield b"cache-control", b"no-cache" if self._request.path.startswith("/static/") else b"no-store"

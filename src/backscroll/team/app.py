@@ -32,6 +32,7 @@ from backscroll.team.pages import (
     devices_page,
     doors,
     erasing_page,
+    links_page,
     people_page,
     retention_page,
     sharing,
@@ -76,6 +77,7 @@ def make_team_app(
         public_url=context.url if context.is_secure or is_public else "",
         for_programs=("/sync/v1/", MCP),
         for_uploads=(UPLOADS,),
+        for_documents=("/shared-link/",),
     )
     return Guard(kept, access, refuse)
 
@@ -157,6 +159,9 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/readers", team_page(sharing.readers)),
     Route("/chats/{chat}/audience", team_page(sharing.audience), methods=["GET", "POST"]),
     Route("/shares/{share}/revoke", team_page(sharing.revoke), methods=["POST"]),
+    Route("/chats/{chat}/links", team_page(sharing.make_link), methods=["POST"]),
+    Route("/links/{link}/revoke", team_page(links_page.revoke), methods=["POST"]),
+    Route("/shared-link/{secret}", team_page(links_page.follow)),
 ]
 FOR_A_TEAM: Final = frozenset(
     "/chats /chats/{chat} /chats/{chat}/chunks/{number} /chats/{chat}/context /chats/{chat}/warm /chats/{chat}/side"

@@ -25,7 +25,7 @@ from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
 from backscroll.web.layout import ASKER_LINKS
 
-OPEN: Final = ("/static/", "/sync/v1/", "/oidc/")
+OPEN: Final = ("/static/", "/sync/v1/", "/oidc/", "/shared-link/")
 OPEN_PAGES: Final = frozenset({"/sign-in", "/welcome", "/healthz", "/readyz", "/favicon.ico"})
 MCP: Final = "/mcp"
 ONLY_WITH_A_KEY: Final = frozenset({"/metrics", MCP})

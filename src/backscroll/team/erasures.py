@@ -85,6 +85,7 @@ def lock_out(connection: "Connection", person: int) -> None:
         connection.execute(f"delete from {table} where person = %s", (person,))  # noqa: S608 - names of ours
     connection.execute("update device set revoked = coalesce(revoked, now()) where person = %s", (person,))
     connection.execute("delete from share where owner = %s", (person,))
+    connection.execute("delete from share_link where owner = %s", (person,))
 
 
 def erasures(connection: "Connection", org: int) -> list[Erasure]:

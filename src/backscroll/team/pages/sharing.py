@@ -2,13 +2,17 @@
 
 from starlette.responses import Response
 
+from backscroll.conversation.overview import Overview
 from backscroll.errors import BackscrollError
 from backscroll.library.library import Library
 from backscroll.query.errors import QueryError
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.terminal import plural
 from backscroll.team.context import OWNER, TeamRequest, not_found, see
-from backscroll.team.pages.parts import button, moment_text, table, team_document
-from backscroll.team.people import teams
+from backscroll.team.pages.links_page import links_section
+from backscroll.team.pages.parts import button, moment_text, secret_box, table, team_document
+from backscroll.team.people import Team, teams
+from backscroll.team.share_links import new_link
 from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
 from backscroll.team.viewers import Viewers
 from backscroll.web.addresses import chat_address
@@ -30,7 +34,7 @@ def audience(request: TeamRequest) -> Html | Response:
         not_found()
     with viewer.library() as library:
         chat = library.find(name).overview
-    mine = [one for one in teams(request.connection, person.org) if one.id in person.teams]
+    mine = _own_teams(request)
     if request.http.method == "POST":
         wanted, days = request.form.get("audience", ""), request.form.get("days", "")
         team = next((one.id for one in mine if wanted == f"team-{one.id}"), None)
@@ -38,6 +42,32 @@ def audience(request: TeamRequest) -> Html | Response:
             not_found()
         share(request.connection, person, chat.id, chat.title, team=team, days=int(days) if days.isdecimal() else None)
         return see(f"{chat_address(chat.id)}/audience")
+    return audience_page(request, chat)
+
+
+def make_link(request: TeamRequest) -> Html:
+    """Make a link for people outside to a chat of the person who asks; shows it, once."""
+    viewer: ViewerState | None = request.http.scope.get(VIEWER)
+    if viewer is None or OWNER in request.http.scope:
+        not_found()
+    with viewer.library() as library:
+        chat = library.find(str(request.http.path_params["chat"])).overview
+    text = request.form.get("days", "")
+    days = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
+    link = (
+        f"{request.context.url}/shared-link/{new_link(request.connection, request.person, chat.id, chat.title, days)}"
+    )
+    told = f"It works for {plural(days, 'day')}, and is not shown again. Everyone who gets it can read the chat."
+    return audience_page(request, chat, secret_box("Send this link:", link, told))
+
+
+def _own_teams(request: TeamRequest) -> list[Team]:
+    return [one for one in teams(request.connection, request.person.org) if one.id in request.person.teams]
+
+
+def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) -> Html:
+    """Who can read a chat, in the organisation and outside."""
+    person, mine = request.person, _own_teams(request)
     found = shares_of(request.connection, person, chat.id)
     choices = [
         *(el("option", f"the team {one.name}", value=f"team-{one.id}") for one in mine),
@@ -60,8 +90,10 @@ def audience(request: TeamRequest) -> Html | Response:
         person,
         "/shared",
         el("p", el("a", title_of(chat), href=chat_address(chat.id))),
+        notice,
         table(("Shared with", "Since", "Until", ""), rows, "Only you."),
         form,
+        links_section(request, person, chat.id),
         lead="What you send is private until you share it. Readers see the whole chat, also what is added to it later,"
         " as it left your machine: secrets are masked unless you chose otherwise.",
     )

@@ -1,0 +1,68 @@
+"""Links for people outside: making and revoking them, and what they lead to."""
+
+from starlette.responses import HTMLResponse, Response
+
+from backscroll.errors import NothingFound
+from backscroll.library.sharing.share import redactor, share
+from backscroll.render.html.element import Html, el
+from backscroll.render.html.export import exported
+from backscroll.render.parts import PartFilter
+from backscroll.team.context import TeamRequest, see
+from backscroll.team.libraries import Libraries
+from backscroll.team.pages.parts import button, moment_text, plain_document, table
+from backscroll.team.people import Person
+from backscroll.team.share_links import LONGEST_DAYS, USUAL_DAYS, links_of, open_link, revoke_link
+from backscroll.web.addresses import chat_address
+from backscroll.web.export_assets import export_assets
+
+
+def links_section(request: TeamRequest, person: Person, chat: str) -> Html:
+    """The links to a chat, and a form for another one."""
+    rows = (
+        (moment_text(one.created), moment_text(one.expires), one.opened, moment_text(one.last_opened),
+         button(f"/links/{one.id}/revoke", "Revoke"))
+        for one in links_of(request.connection, person, chat)
+    )  # fmt: skip
+    form = el(
+        "form",
+        el("label", el("span", "For how many days"),
+           el("input", name="days", type="number", min=1, max=LONGEST_DAYS, value=USUAL_DAYS, required=True),
+           class_="field"),
+        el("button", "Make a link"),
+        method="post", action=f"{chat_address(chat)}/links", class_="row-form",
+    )  # fmt: skip
+    return el(
+        "section",
+        el("h2", "Links for people outside"),
+        el("p", "Anyone who has the link reads the chat as it is then, without an account. Secrets and e-mail addresses"
+           " are masked, whatever left your machine.", class_="muted"),
+        table(("Made", "Until", "Opened", "Last opened", ""), rows, "There is no link to this chat."),
+        form,
+    )  # fmt: skip
+
+
+def revoke(request: TeamRequest) -> Response:
+    """Make a link stop working."""
+    chat = revoke_link(request.connection, request.person, request.number("link"))
+    return see(f"{chat_address(chat)}/audience")
+
+
+def follow(request: TeamRequest) -> Response:
+    """The chat that a link leads to, redacted, for anyone."""
+    try:
+        found = open_link(request.connection, str(request.http.path_params["secret"]))
+        libraries: Libraries = request.http.app.state.viewers.libraries
+        with libraries.to_read(found.owner) as library:
+            stored = library.find(found.chat)
+            shared = share(library, stored, redactor(emails=True))
+            shared.tags, shared.is_pinned = (), False
+            pieces = exported(shared, "html", export_assets(), branch=None,
+                              choice=PartFilter(tools="full", thinking=False))  # fmt: skip
+            page = "".join(pieces)
+    except NothingFound:
+        told = "It was revoked, or its time is up. Ask who sent it to you for another one."
+        return HTMLResponse(plain_document("This link does not work", el("p", told)), 404, HEADERS)
+    return HTMLResponse(page.encode("utf-8", "replace"), headers=HEADERS)
+
+
+HEADERS = {"x-robots-tag": "noindex, nofollow", "cache-control": "no-store"}
