@@ -28,6 +28,10 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--oidc-admits-everyone", is_flag=True, envvar="BACKSCROLL_OIDC_ADMITS_EVERYONE",
                      help="Everyone whom the provider lets in becomes a member; else only invited people."),
+        click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
+                     help="Who signs in is in the teams that are called as the groups in this claim."),
+        click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
+                     metavar="NETWORK", help="Believe X-Forwarded-For of proxies in this network; can be repeated."),
         click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
                      help="Our name there; the secret is read from BACKSCROLL_OIDC_SECRET."),
         click.option("--oidc-issuer", envvar="BACKSCROLL_OIDC_ISSUER", metavar="URL",
@@ -49,6 +53,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     context: click.Context, host: str, port: int | None, url: str | None, data: Path | None, database: str | None,
     objects: str | None, oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
+    oidc_groups: str, trusted_proxies: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
 
@@ -71,6 +76,7 @@ def command(
 
         serve_demo(port, named=bool(data or database or objects or oidc_issuer or url))
         return
+    from backscroll.team.proxies import networks_of
     from backscroll.team.serve import open_database, prepare, serve_web, worker_process
 
     place = place_of(data, database, objects)
@@ -78,8 +84,17 @@ def command(
     with open_database(place) as opened:
         prepare(opened)
         with worker_process(place, opened):
-            oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
-            serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
+            oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone, oidc_groups)
+            serve_web(
+                place,
+                opened,
+                host=host,
+                port=port,
+                url=url,
+                oidc=oidc,
+                on_ready=_say,
+                trusted_proxies=networks_of(trusted_proxies),
+            )
 
 
 @command.command("web", short_help="Serve pages and take what machines send.")
@@ -89,6 +104,7 @@ def command(
 def server_web(
     host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None,
     oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
+    oidc_groups: str, trusted_proxies: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
 
@@ -96,13 +112,23 @@ def server_web(
     Example:
       backscroll server web --database postgresql://… --objects s3://… --data /srv/backscroll
     """
+    from backscroll.team.proxies import networks_of
     from backscroll.team.serve import open_database, serve_web
 
     place = place_of(data, database, objects)
     return_freed_memory()
     with open_database(place) as opened:
-        oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
-        serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
+        oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone, oidc_groups)
+        serve_web(
+            place,
+            opened,
+            host=host,
+            port=port,
+            url=url,
+            oidc=oidc,
+            on_ready=_say,
+            trusted_proxies=networks_of(trusted_proxies),
+        )
 
 
 @command.command("worker", short_help="Take what was sent into the libraries.")
@@ -147,7 +173,7 @@ def server_migrate(data: Path | None, database: str | None, objects: str | None)
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
 
 
-def _oidc(issuer: str | None, client: str | None, admits_everyone: bool) -> "OidcSettings | None":
+def _oidc(issuer: str | None, client: str | None, admits_everyone: bool, groups: str) -> "OidcSettings | None":
     from backscroll.team.oidc import OidcSettings
 
     if issuer is None:
@@ -156,7 +182,7 @@ def _oidc(issuer: str | None, client: str | None, admits_everyone: bool) -> "Oid
     if not client or len(secret) < SHORTEST_SECRET:
         hint = f"give --oidc-client, and a secret of at least {SHORTEST_SECRET} characters in BACKSCROLL_OIDC_SECRET"
         raise UsageError("the identity provider needs the name and the secret of this server", hint)
-    return OidcSettings(issuer, client, secret, admits_everyone)
+    return OidcSettings(issuer, client, secret, admits_everyone, groups)
 
 
 def _say(started: "StartedServer") -> None:

@@ -1,6 +1,6 @@
 """What all requests to the server share, and what a page of it is given."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
@@ -17,6 +17,7 @@ from backscroll.sync.remotes import Remote
 from backscroll.team.database import Database
 from backscroll.team.oidc import OidcProvider
 from backscroll.team.people import Person
+from backscroll.team.proxies import Network, client_address
 from backscroll.web.layout import error_page
 from backscroll.web.requests import status_of
 
@@ -39,6 +40,8 @@ class TeamContext:
     """Where people find it, without a trailing slash."""
     oidc: OidcProvider | None = None
     """The identity provider; None if there is none."""
+    trusted_proxies: Sequence[Network] = ()
+    """The networks whose `X-Forwarded-For` is believed, to tell one client from another."""
     demo_links: Mapping[str, str] = field(default_factory=dict)
     """In a demo, the secrets with which anyone signs in as one of its people: secret → handle."""
 
@@ -76,6 +79,12 @@ class TeamRequest:
     def administrator(self) -> Person:
         """Who asks, if that is an administrator; for others the page does not exist."""
         return self.person if self.person.is_administrator else not_found()
+
+    @property
+    def client(self) -> str:
+        """The address that it comes from."""
+        peer = self.http.client.host if self.http.client else ""
+        return client_address(peer, self.http.headers.getlist("x-forwarded-for"), self.context.trusted_proxies)
 
     def get(self, name: str, default: str = "") -> str:
         """A parameter in the query string."""

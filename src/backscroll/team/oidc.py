@@ -19,6 +19,7 @@ from urllib.request import Request
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.sync.http_remote import LOOPBACK, opener
 from backscroll.team.audit import record
+from backscroll.team.groups import groups_in, join_teams
 from backscroll.team.jobs import want
 from backscroll.team.people import Person, find_person, new_person
 from backscroll.team.secrets import digest
@@ -44,6 +45,8 @@ class OidcSettings(NamedTuple):
     secret: str
     admits_everyone: bool = False
     """Whether everyone whom the provider lets in becomes a member; otherwise only people who were invited."""
+    groups: str = ""
+    """The claim that names a person's groups; empty: groups are not asked for."""
 
 
 class SignInError(UsageError):
@@ -86,7 +89,7 @@ class OidcProvider:
             "response_type": "code",
             "client_id": self.settings.client,
             "redirect_uri": self._redirect,
-            "scope": "openid profile email",
+            "scope": " ".join(self._scopes()),
             "state": state,
             "nonce": nonce,
             "code_challenge": create_s256_code_challenge(verifier),
@@ -107,7 +110,17 @@ class OidcProvider:
             raise SignInError("it took too long, or was finished already")
         nonce, verifier, after, invitation = row
         claims = self.check_token(self._redeem(code, verifier), nonce)
-        return self._person(connection, claims, invitation), after
+        person = self._person(connection, claims, invitation)
+        groups = groups_in(claims, self.settings.groups) if self.settings.groups else None
+        if groups is not None:
+            join_teams(connection, person, groups)
+        return person, after
+
+    def _scopes(self) -> list[str]:
+        """What we ask to be told. Some providers tell groups only to those who ask, others know no such scope."""
+        known = self._described().get("scopes_supported")
+        asks = bool(self.settings.groups) and isinstance(known, list) and "groups" in known
+        return ["openid", "profile", "email", *(["groups"] if asks else [])]
 
     def check_token(self, token: str, nonce: str) -> dict[str, Any]:
         """The claims of an id token; SignInError unless every one of them is as it must be."""

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -27,6 +27,7 @@ from backscroll.team.database import Database, migrate
 from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
+from backscroll.team.proxies import Network
 from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
 from backscroll.team.worker import CHANGED, Worker
@@ -109,6 +110,7 @@ def serve_web(
     url: str | None = None,
     oidc: OidcSettings | None = None,
     demo_links: Mapping[str, str] | None = None,
+    trusted_proxies: Sequence[Network] = (),
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`."""
@@ -124,7 +126,9 @@ def serve_web(
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         with database.transaction() as connection:
             demand_guarded(connection)
-        context = TeamContext(database, open_remote(place.objects_address), found_at, provider, demo_links or {})
+        context = TeamContext(
+            database, open_remote(place.objects_address), found_at, provider, trusted_proxies, demo_links or {}
+        )
         app = make_team_app(context, viewers, names_of(host, listener))
         server = TeamProcess(server_config(app, connections, lifespan="on"), database, viewers)
         server.when_ready = lambda: on_ready(_started(context, server))

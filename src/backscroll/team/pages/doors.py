@@ -59,7 +59,7 @@ def sign_in(request: TeamRequest) -> Html | Response:
             return enter(request, person_named(request.connection, handle), request.get("next", "/"))
         return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
-    address = request.http.client.host if request.http.client else ""
+    address = request.client
     keys = (f"{address} {handle}", address)
     FAILED.check(*keys)
     person = with_password(request.connection, handle, request.form.get("password", ""))
