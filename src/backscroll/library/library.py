@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.errors import Busy, UsageError
 from backscroll.files.discovery import Discovery, discover
 from backscroll.files.homes import Home
 from backscroll.files.source_key import SourceKey
@@ -211,17 +211,9 @@ class Library:
 
     def find(self, name: str) -> StoredChat:
         """The chat whose id (or a session, message or agent id in it) starts with `name`; its own ids come first."""
-        found = self.reader.find(name.lower()) or self.reader.find(name)
-        names = {chat.key: [own.lower() for own in (chat.overview.id, *chat.overview.sessions)] for chat in found}
-        exact = [chat for chat in found if name.lower() in names[chat.key]]
-        own = [chat for chat in found if any(one.startswith(name.lower()) for one in names[chat.key])]
-        found = exact if len(exact) == 1 else own or found
-        if not found:
-            raise NothingFound(f"no chat, session, message or agent id starts with {name}", "see backscroll list")
-        if len(found) > 1:
-            some = ", ".join(f"{chat.overview.id[:13]} ({chat.overview.title[:30]})" for chat in found[:4])
-            raise UsageError(f"{len(found)} chats start with {name}: {some}", "give a longer prefix")
-        return found[0]
+        from backscroll.library.searching.by_id import chat_by_id
+
+        return chat_by_id(self.reader, name)
 
     def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:
         """A chat with all its messages, or without its records, only its structure."""
@@ -246,13 +238,8 @@ class Library:
 
         The archive has less of a file than the index has read if a line of its catalogue is damaged.
         """
-        known = {file.source: file for file in self.reader.files_of(chat.key)}
-        sources = {name: self.source(name, entry.size) for name, entry in known.items()}
-        return [
-            Path(known[name].path)
-            for name, source in sources.items()
-            if source is None or (source.is_kept and source.size < known[name].size)
-        ]
+        files = [(file, self.source(file.source, file.size)) for file in self.reader.files_of(chat.key)]
+        return [Path(file.path) for file, source in files if source is None or _lacks_some(source, file.size)]
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
@@ -372,12 +359,11 @@ class Library:
 
     def _sources_of(self, chat: StoredChat) -> dict[str, Source]:
         """The files of a chat, and the kept versions of those that shrank since they were indexed."""
-        known = {file.source: file for file in self.reader.files_of(chat.key)}
         sources: dict[str, Source] = {}
-        for name, entry in known.items():
-            if source := self.source(name, entry.size):
-                sources[name] = source
-                if not source.is_kept and source.size < entry.size:
+        for file in self.reader.files_of(chat.key):
+            if source := self.source(file.source, file.size):
+                sources[file.source] = source
+                if not source.is_kept and source.size < file.size:
                     sources |= {kept.id: kept for kept in self._sources.earlier(source)}
         return sources
 
@@ -392,6 +378,11 @@ class Library:
         from backscroll.library.indexing.sources import Sources
 
         return Sources(self.homes, self.archive)
+
+
+def _lacks_some(source: Source, size: int) -> bool:
+    """Whether less of a file was kept than the index has read."""
+    return source.is_kept and source.size < size
 
 
 def _sort(name: str, orders: Sequence[str] = SORTS) -> str:

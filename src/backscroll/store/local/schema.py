@@ -12,7 +12,32 @@ VERSION: Final = 15
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
-TABLES: Final = """
+ANSWER_COLUMNS: Final = """\
+  file integer not null,
+  agent integer not null,
+  time integer,
+  model text,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  web_fetches integer not null,
+  tier text,
+  speed text,
+  geo text,
+  final integer not null,
+  reported_cost integer,
+  version text,
+  git_branch text,
+  cost integer,
+  records integer not null,
+  files integer not null"""
+"""Of an answer that counts once, and of each copy of an answer that several files share."""
+
+TABLES: Final = f"""
 create table files (
   id integer primary key autoincrement,
   source text not null unique,
@@ -129,55 +154,13 @@ create table shared_calls (call text primary key) without rowid;
 
 create table counted (
   message text primary key,
-  file integer not null,
-  agent integer not null,
-  time integer,
-  model text,
-  input integer not null,
-  output integer not null,
-  cache_write integer not null,
-  cache_read integer not null,
-  cache_write_5m integer not null,
-  cache_write_1h integer not null,
-  web_searches integer not null,
-  web_fetches integer not null,
-  tier text,
-  speed text,
-  geo text,
-  final integer not null,
-  reported_cost integer,
-  version text,
-  git_branch text,
-  cost integer,
-  records integer not null,
-  files integer not null
+{ANSWER_COLUMNS}
 ) without rowid;
 create index counted_file on counted (file);
 
 create table shared_answers (
   message text not null,
-  file integer not null,
-  agent integer not null,
-  time integer,
-  model text,
-  input integer not null,
-  output integer not null,
-  cache_write integer not null,
-  cache_read integer not null,
-  cache_write_5m integer not null,
-  cache_write_1h integer not null,
-  web_searches integer not null,
-  web_fetches integer not null,
-  tier text,
-  speed text,
-  geo text,
-  final integer not null,
-  reported_cost integer,
-  version text,
-  git_branch text,
-  cost integer,
-  records integer not null,
-  files integer not null,
+{ANSWER_COLUMNS},
   primary key (message, file)
 ) without rowid;
 create index shared_answers_file on shared_answers (file);
