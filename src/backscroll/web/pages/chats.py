@@ -129,7 +129,7 @@ def _filter(wanted: ChatFilter) -> Html:
            spellcheck="false"),
         el("select", options, name="sort", aria_label="Order", data_submits=True),
         [el("input", type="hidden", name=name, value=value) for name, value in kept if value],
-        el("button", "Filter"),
+        el("noscript", el("button", "Filter")),  # with a script, the list follows what is typed
         action="/chats", class_="filter", role="search", aria_label="Filter the chats",
     )  # fmt: skip
 
