@@ -87,8 +87,16 @@ def test_an_excerpt_is_found_near_the_end_of_a_long_line() -> None:
 
 def test_of_two_places_that_with_the_worthier_word_is_shown() -> None:
     text = "a word here\n" + "nothing\n" * 200 + "a parser there\n" + "nothing\n" * 200
-    assert "parser" in excerpt(text, WORDS.highlighter, 40, {"parser": 2.0, "word": 1.0})
-    assert "parser" not in excerpt(text, WORDS.highlighter, 40, {"parser": 1.0, "word": 2.0})
+    assert "parser" in excerpt(text, WORDS.highlighter, 12, {"parser": 2.0, "word": 1.0})
+    assert "parser" not in excerpt(text, WORDS.highlighter, 12, {"parser": 1.0, "word": 2.0})
+
+
+def test_sentences_with_other_telling_words_are_shown_too_if_they_fit() -> None:
+    text = "a word here\n" + "nothing\n" * 200 + "a parser there\n" + "nothing\n" * 200
+    found = excerpt(text, WORDS.highlighter, 60, {"parser": 1.0, "word": 1.5})
+    assert found.index("a word here") < found.index("…a parser there…")
+    # A word of little weight is not worth a place of its own.
+    assert "parser" not in excerpt(text, WORDS.highlighter, 60, {"parser": 0.2, "word": 1.5})
 
 
 PIECES = st.lists(st.builds(Piece, st.sampled_from(["", "asked: ", "got Bash: "]), ANY, st.floats(0, 1)), max_size=5)

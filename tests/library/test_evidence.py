@@ -72,7 +72,11 @@ def test_what_is_pasted_into_a_prompt_is_evidence_only_with_all_words() -> None:
     assert asked.supports(f"{text} runner" + "." * LONG_PROMPT, role=Role.PROMPT)
 
 
-def test_of_two_words_none_may_be_missing() -> None:
+def test_of_three_words_none_may_be_missing() -> None:
+    question = "Why does the ledger refuse negative balances?"
+    asked = evidence(question, ledger=20, negative=10, balances=10)
+    assert asked.supports("The ledger has no negative balance")
+    assert not asked.supports("The ledger has a balance")
     assert not evidence("What does the checkpoint service do?", checkpoint=60).supports("service_tier: standard")
     assert evidence("What does the checkpoint service do?", checkpoint=60).supports("The service of checkpoints")
 
@@ -81,6 +85,30 @@ def test_with_all_names_there_fewer_words_are_enough() -> None:
     question = "Why did the migration trip over index.lock?"
     assert evidence(question, migration=20, trip=10).supports("index.lock is in the way of the migration")
     assert not evidence(question, migration=20, trip=10).supports("The migration has a lock")
+
+
+def test_names_do_not_make_up_for_a_telling_word_that_is_missing() -> None:
+    question = "After how long does the dashboard reconnect its webSocket?"
+    assert not evidence(question, dashboard=10).supports("The dashboard streams through a webSocket")
+    assert evidence(question, dashboard=10).supports("The dashboard has a webSocket that reconnects")
+
+
+def test_a_proper_name_must_be_there_even_if_many_chats_have_it() -> None:
+    question = "How do we test the upload queue with Linear and a proxy?"
+    chats = {"test": 60, "upload": 5, "queue": 5, "Linear": 60, "proxy": 5}
+    assert not evidence(question, **chats).supports("test the upload queue with a proxy")
+    assert evidence(question, **chats).supports("test the upload queue for Linear with a proxy")
+
+
+def test_what_only_tools_printed_does_not_make_a_word_common() -> None:
+    question = "Which staging server runs the archive with minisign?"
+    terms = terms_of(question)
+    printed = {term: 60 if term.text in ("staging", "server") else 2 for term in terms}
+    said = dict.fromkeys(terms, 2)
+    text = "the archive is signed with minisign"
+    assert Evidence(question, printed, CHATS, said).telling == {"staging", "server", "archive", "minisign"}
+    assert not Evidence(question, printed, CHATS, said).supports(text)
+    assert Evidence(question, printed, CHATS).supports(text)
 
 
 def test_a_number_in_a_question_is_a_whole_one() -> None:
@@ -98,6 +126,7 @@ def test_a_number_in_a_question_is_a_whole_one() -> None:
         ("what did we do about yarrow sedge rush reed?", True),
         ("what did we do about yarrow and sedge?", False),
         ("Why does the shop refuse payments?", False),
+        ("Why does the ledger reject negative balances?", False),
         ("wie läuft der Test?", False),
         ("conda 环境叫什么名字", False),
     ],

@@ -14,7 +14,7 @@ from backscroll.library.library import Library
 from backscroll.library.memory.budget import tokens_of
 from backscroll.library.memory.questions import STOP_WORDS, Term, stem_of, terms_of, variants_of
 from backscroll.library.memory.recall import Recall, recall
-from backscroll.render.recall import recalled_text
+from backscroll.render.recall import recall_as_json, recalled_text
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -282,6 +282,19 @@ LONG: Final = [
 def test_an_answer_never_exceeds_its_budget(hostile: Library, tokens: int, question: str) -> None:
     found = recall(hostile, question, max_tokens=tokens)
     assert tokens_of(recalled_text(found)) <= found.tokens <= max(tokens, 200)
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 4000), st.sampled_from(["parser", "parser 日本語 quote", "which x parser?"]))
+def test_a_budget_holds_the_same_passages_as_text_and_as_json(hostile: Library, tokens: int, question: str) -> None:
+    found = recall(hostile, question, max_tokens=tokens)
+    text = recalled_text(found)
+    told = [(one["chat"], one["message"]) for one in recall_as_json(found)["passages"]]
+    assert told == [(one.source.chat, one.source.message) for one in found.passages]
+    heads = [line for line in text.splitlines() if line.startswith("[")]
+    assert len(heads) == len(told)
+    for head, (chat, message) in zip(heads, told, strict=True):
+        assert head.endswith(f"{chat[:8]}/{message[:8]}")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backscroll.library.memory.recall import recall
 from backscroll.mcp.answers import ToolAnswer, fit, fits
 from backscroll.mcp.arguments import LEAST_TOKENS
 from backscroll.mcp.quoting import Frame
@@ -65,6 +66,25 @@ def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:
             made = answer(shelf, tool, **arguments, max_tokens=data.draw(BUDGETS))
             # There is always room for a first part, so that asking for the rest makes progress.
             assert tool in MAY_BE_EMPTY or any(value for value in made.values() if isinstance(value, list)), made
+
+
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_recall_has_the_passages_of_the_command_in_its_order_and_says_if_some_do_not_fit(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shelf = Shelf(Path(folder))
+        for name in ("one", "two"):
+            texts = data.draw(st.lists(TEXTS, min_size=2, max_size=6))
+            shelf.write({session_path(name): session_of(name, texts)})
+        shelf.update()
+        tokens = data.draw(BUDGETS)
+        made = answer(shelf, "recall", question="what about the zebra?", max_tokens=tokens)
+        with shelf.open() as library:
+            found = recall(library, "what about the zebra?", max_tokens=tokens)
+        # The frame of this format is longer than that of the text, so the last passages may not fit.
+        told, all_of_them = [one["message"] for one in made["passages"]], [one.source.message for one in found.passages]
+        assert told == all_of_them[: len(told)]
+        assert made.get("cut") or len(told) == len(all_of_them)
 
 
 def session_of(name: str, texts: list[str]) -> bytes:

@@ -77,13 +77,53 @@ def excerpt(
     if not spans:
         return cut_to(text, tokens, a_line)
     near = max(0, spans[0][0] - LONGEST_SEARCHED // 4)
-    begin, end = _best(text, _pieces(text, near, near + LONGEST_SEARCHED), spans, tokens, weights or {}, a_line)
+    pieces = _pieces(text, near, near + LONGEST_SEARCHED)
+    worths = _worths(text, pieces, spans, weights or {})
+    run = _run(text, pieces, worths, tokens, a_line)
+    apart = _apart(text, pieces, worths, run, int(tokens * APART), a_line)
+    if apart:
+        left = tokens - sum(in_lines(said, a_line) + 1 for said in apart.values())
+        run = _run(text, pieces, worths, left, a_line)
+        apart = {span: said for span, said in apart.items() if not run[0] <= span[0] < run[1]}
+    spent = sum(in_lines(said, a_line) + 1 for said in apart.values())
+    said = {**apart, run: _cut(text, run, spans, tokens - spent, a_line)}
+    return "\n".join(said[span] for span in sorted(said))
+
+
+def _cut(text: str, run: Span, spans: Sequence[Span], tokens: int, a_line: int) -> str:
+    """A part of a text, with marks where it is cut, as long as fits."""
+    begin, end = run
     first = next((span for span in spans if span[0] >= begin), (begin, begin))
     if in_lines(text[begin : first[1]], a_line) + 2 * tokens_of(ELLIPSIS) > tokens:  # even one piece is too long
         begin = max(begin, first[0] - SHORT)
     before = ELLIPSIS if begin > 0 else ""
     cut = before + text[begin:end].strip() + (ELLIPSIS if end < len(text) else "")
     return cut if in_lines(cut, a_line) <= tokens else cut_to(cut.removesuffix(ELLIPSIS), tokens, a_line)
+
+
+def _apart(
+    text: str, pieces: list[Span], worths: dict[int, dict[str, float]], run: Span, tokens: int, a_line: int
+) -> dict[Span, str]:
+    """The sentences elsewhere that have telling words which the best run has not."""
+    inside = {word for at, words in worths.items() if run[0] <= pieces[at][0] < run[1] for word in words}
+    most = max(weight for words in worths.values() for weight in words.values())
+    missing = {
+        word
+        for words in worths.values()
+        for word, weight in words.items()
+        if weight >= HEAVY * most and word not in inside
+    }
+    found: dict[Span, str] = {}
+    while missing:
+        worth = {at: sum(words[word] for word in words.keys() & missing) for at, words in worths.items()}
+        best = max(worth, key=lambda at: (worth[at], -at))
+        missing -= worths[best].keys()
+        said = ELLIPSIS + text[slice(*pieces[best])].strip() + ELLIPSIS
+        cost = in_lines(said, a_line) + 1
+        if cost <= tokens:
+            found[pieces[best]] = said
+            tokens -= cost
+    return found
 
 
 def _pieces(text: str, begin: int, end: int) -> list[Span]:
@@ -101,11 +141,8 @@ def _pieces(text: str, begin: int, end: int) -> list[Span]:
     return pieces
 
 
-def _best(
-    text: str, pieces: list[Span], spans: Sequence[Span], tokens: int, weights: Mapping[str, float], a_line: int
-) -> Span:
+def _run(text: str, pieces: list[Span], worths: dict[int, dict[str, float]], tokens: int, a_line: int) -> Span:
     """The best run of pieces that fits, extended before and after as far as it fits."""
-    worths = _worths(text, pieces, spans, weights)
     sizes: dict[int, int] = {}
 
     def size(at: int) -> int:
@@ -161,6 +198,10 @@ LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
 DISTANCE: Final = 0.001
 BEHIND: Final = 2
+APART: Final = 0.34
+"""How much of the room sentences may take that stand apart from the others."""
+HEAVY: Final = 0.5
+"""A word is worth a sentence apart from this share of the weight of the heaviest one."""
 SHORT: Final = 20
 LINES: Final = re.compile(r"[^\n]*\n?")
 # A word in capitals, or with one at its beginning, with the space before it; Han, kana, hangul; everything else.

@@ -21,16 +21,14 @@ TOGETHER: Final = 300
 """Words are close together within this many characters: a few sentences."""
 TOGETHER_IN_CALL: Final = 2_000
 """The same in the input of a tool, such as an edit: all of it was written at once."""
-TELLING: Final = 0.5
-"""A word is telling from this share of the weight of a word that no chat has."""
-ENOUGH: Final = 0.7
+TELLING: Final = 0.6
+"""A word is telling from this share of the weight of a word that was never said."""
+ENOUGH: Final = 0.65
 """The share of the weight of a question's words that must be close together in a message."""
-NAMED_ENOUGH: Final = 0.65
-"""The same if all names of the question are among them."""
 LISTED_ENOUGH: Final = 0.5
 """The same for a list of keywords: its author expects some of them to be missing."""
-SHORT: Final = 2
-"""With at most this many words, none may be missing."""
+SHORT: Final = 3
+"""With at most this many words, none may be missing, unless all names are there."""
 PLENTY: Final = 3.0
 """A match of this many times the weight of an unknown word is no coincidence, whatever else is missing."""
 LONG_PROMPT: Final = 2_000
@@ -43,23 +41,33 @@ EVERYDAY: Final = 0.2
 
 
 class Evidence:
-    """The words of a question, each with the number of chats that have it."""
+    """The words of a question, each with the number of chats that have it.
 
-    def __init__(self, question: str, chats: Mapping[Term, int], total: int) -> None:
+    `said` are those that have it in a prompt, an answer or thinking: listings and other outputs of tools have most
+    words, but are no evidence, so they do not make a word common.
+    """
+
+    def __init__(
+        self, question: str, chats: Mapping[Term, int], total: int, said: Mapping[Term, int] | None = None
+    ) -> None:
         about = _topic_words(question, chats)
         counted = about or dict(chats)
-        self._weights = {term.text: _weight(count, total) for term, count in counted.items()}
+        said = said or chats
+        self._weights = {term.text: _weight(said[term], total) for term in counted}
         self._total = sum(self._weights.values())
         self._most = _weight(0, total)
         # Pairs of characters are parts of words, or cross from one word into the next.
         telling = [term for term in about if not _is_unspaced(term.text)]
-        telling = [term for term in telling if self._weights[term.text] >= TELLING * self._most]
+        named = _proper_names(question)
+        telling = [
+            term for term in telling if self._weights[term.text] >= TELLING * self._most or term.text.lower() in named
+        ]
         self.telling = {term.text for term in telling}
         """The words that a passage must have to be an answer."""
         self.missing = {term.text for term, count in counted.items() if not count}
         """The words that no chat has."""
         self._forms = {term.text: Forms(term) for term in counted}
-        others = {term: EVERYDAY * _weight(count, total) for term, count in chats.items() if term not in counted}
+        others = {term: EVERYDAY * _weight(said[term], total) for term in chats if term not in counted}
         self.roots = {Forms(term).root: weight for term, weight in others.items()}
         """What the words of the question begin with, folded, and their weights."""
         self.roots |= {forms.root: self._weights[word] for word, forms in self._forms.items()}
@@ -95,9 +103,8 @@ class Evidence:
             return bool(words)
         if not is_said or len(words) == len(self._weights):
             return len(words) == len(self._weights)
-        if self._names and has_names and has >= NAMED_ENOUGH * self._total:
-            return True
-        return len(self._weights) > SHORT and self.telling <= words and has >= ENOUGH * self._total
+        may_miss = len(self._weights) > SHORT or (self._names and has_names)
+        return bool(may_miss) and self.telling <= words and has >= ENOUGH * self._total
 
     def _is_plenty(self, words: set[str]) -> bool:
         """Whether these are so many that they need not be together, nor all."""
@@ -112,7 +119,10 @@ class Evidence:
 
 
 def is_list(question: str) -> bool:
-    """Whether it is a list of keywords, or ends with one: many words without any that would make them a sentence."""
+    """Whether it is a list of keywords, or ends with one: many words without any that would make them a sentence.
+
+    Words after an article are part of a sentence: "why does the ledger reject negative balances?"
+    """
     if any(map(_is_unspaced, question)):  # a single token may be a sentence
         return False
     words = 0
@@ -122,7 +132,7 @@ def is_list(question: str) -> bool:
         if token.endswith(":") and words >= LISTED_AFTER_COLON:
             return True
         if words and is_break:
-            return words >= LISTED
+            return words >= LISTED and word not in ARTICLES
         words += not is_break
     return words >= LISTED_ALONE and not QUESTION.search(question)
 
@@ -201,7 +211,7 @@ def _without(word: str, ending: str) -> str:
 
 def _topic_words(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
     """The words that say what a question is about, with the number of chats that have them."""
-    named = {word.lower() for word in NAMES.findall(question)}
+    named = _proper_names(question)
     is_german = len({word for word in question.lower().split() if word in GERMAN}) >= LEAST_GERMAN
 
     def counts(term: Term, count: int) -> bool:
@@ -217,6 +227,10 @@ def _topic_words(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
     spaced = {term: count for term, count in counted.items() if not _is_unspaced(term.text)}
     has_unspaced = any(count for term, count in counted.items() if term not in spaced)
     return counted if has_unspaced or not any(spaced.values()) else spaced
+
+
+def _proper_names(question: str) -> set[str]:
+    return {word.lower() for word in NAMES.findall(question)}
 
 
 def _is_unspaced(text: str) -> bool:
@@ -244,6 +258,7 @@ ROUNDING: Final = 1e-9
 LISTED: Final = 4
 LISTED_AFTER_COLON: Final = 3
 LISTED_ALONE: Final = 2
+ARTICLES: Final = frozenset("a an the this that these those my our your his her its their some any no each".split())
 MARKS: Final = "\"'`()[]{}<>*?!,.;:，。？！"
 SHORT_ROOT: Final = 4
 LONG_ROOT: Final = 5

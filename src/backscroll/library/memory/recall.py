@@ -39,7 +39,7 @@ from backscroll.library.memory.solved_errors import errors_like, ways_out
 from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
 from backscroll.query.snippets import Highlighter, fold
-from backscroll.query.tree import All, Either, Field, Phrase, Query, Word
+from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.store.reader import Hit, StoredChat
 
 __all__ = ["Citation", "Recall", "RecalledPassage", "recall"]
@@ -142,7 +142,8 @@ class _Asked:
         kept = (part for term in terms for part in ([term] if self._frequency(term) else parts_of(term)))
         self._terms = list(dict.fromkeys(kept))[:MAX_TERMS]
         self._looked_for = {term: self._chats_with(term) for term in self._terms}
-        self.evidence = Evidence(question, self._looked_for, library.totals().chats)
+        said = {term: self._chats_with(term, SAID) if count else 0 for term, count in self._looked_for.items()}
+        self.evidence = Evidence(question, self._looked_for, library.totals().chats, said)
 
     def answer(self, tokens: int) -> Recall:
         """Run all steps."""
@@ -208,9 +209,9 @@ class _Asked:
         """
         return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
 
-    def _chats_with(self, term: Term) -> int:
+    def _chats_with(self, term: Term, *fields: Part) -> int:
         """How many chats have a word, in any of its forms."""
-        query = Query("", All((Either(tuple(map(Phrase, Forms(term).all))),)))
+        query = Query("", All((Either(tuple(map(Phrase, Forms(term).all))), *fields)))
         return self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1).total_chats
 
     def _what_is_missing(self) -> str:
@@ -356,6 +357,8 @@ ASKED: Final = 0.2
 OWN: Final = 0.5
 CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
+SAID: Final = Either(tuple(Field("role", "=", str(role)) for role in (Role.PROMPT, Role.ANSWER, Role.THINKING)))
+"""What was said, by the user or the model; not what tools were given or returned."""
 OURSELVES: Final = "backscroll"
 """Found in the names of our own tools."""
 OUR_ANSWER: Final = re.compile(r"backscroll (?:recall|search)\b|Behind > is what was said")
