@@ -34,6 +34,9 @@ def test_anyone_with_the_link_reads_the_chat_and_nothing_else(demo: DemoServed) 
     answer = _outside(link)
     assert answer.status_code == 200
     assert "The flaky order test" in answer.text
+    assert ">Ada Lovelace<" in answer.text, "who typed it"
+    assert ">You<" not in answer.text
+    assert "Thinking" not in answer.text
     assert "set-cookie" not in answer.headers
     assert answer.headers["x-robots-tag"] == "noindex, nofollow"
     assert answer.headers["content-security-policy"].startswith("sandbox allow-scripts")

@@ -203,6 +203,17 @@ class OidcProvider:
             raise SignInError("the provider gave no id token")
         return token
 
+    def describe(self) -> dict[str, Any]:
+        """What the provider says of itself now."""
+        with self._lock:
+            self._kept.clear()
+        return self._described()
+
+    def keys(self) -> dict[str, Any]:
+        """The keys that it signs with."""
+        found: dict[str, Any] = self._keys()
+        return found
+
     def _described(self) -> dict[str, Any]:
         found = self._remembered(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != self.settings.issuer:

@@ -34,6 +34,7 @@ class LinkedChat(NamedTuple):
 
     owner: str
     """The handle."""
+    name: str
     chat: str
     expires: datetime
 
@@ -82,7 +83,7 @@ def open_link(connection: "Connection", secret: str) -> LinkedChat:
     row = connection.execute(
         "update share_link s set opened = s.opened + 1, last_opened = now() from person p"
         " where s.digest = %s and s.revoked is null and s.expires > now() and p.id = s.owner and p.disabled is null"
-        " returning p.handle, s.chat, s.expires",
+        " returning p.handle, p.name, s.chat, s.expires",
         (digest(secret),),
     ).fetchone()
     if row is None:

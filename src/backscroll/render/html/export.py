@@ -67,8 +67,10 @@ def exported(
     return json_document(shared)
 
 
-def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None) -> Iterator[str]:
-    """The chat as one page. `detail` limits what is in it; a reader can choose to see less."""
+def page_of(
+    shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None, author: str = "You"
+) -> Iterator[str]:
+    """The chat as one page. `detail` limits what is in it; a reader can choose to see less. `author` is who typed."""
     chat, costs = shared.chat, shared.costs
     messages = {branch.number: _only(shared.messages(branch), detail) for branch in chat.branches}
     segments = segments_of(chat, messages)
@@ -82,6 +84,7 @@ def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | No
         whole=True,
         clock=shared.clock,
         forks=forks_of(chat, (message for each in messages.values() for message in each)),
+        author=author,
     )
     inline.view = view
     yield from _begin(shared.title, assets, branch_style(chat.branches), back)

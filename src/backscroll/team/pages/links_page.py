@@ -3,10 +3,10 @@
 from starlette.responses import HTMLResponse, Response
 
 from backscroll.errors import NothingFound
+from backscroll.library.sharing.selection import ShareSelection, selected
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.element import Html, el
-from backscroll.render.html.export import exported
-from backscroll.render.parts import PartFilter
+from backscroll.render.html.export import page_of
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.libraries import Libraries
 from backscroll.team.pages.parts import button, moment_text, plain_document, table
@@ -53,12 +53,10 @@ def follow(request: TeamRequest) -> Response:
         found = open_link(request.connection, str(request.http.path_params["secret"]))
         libraries: Libraries = request.http.app.state.viewers.libraries
         with libraries.to_read(found.owner) as library:
-            stored = library.find(found.chat)
-            shared = share(library, stored, redactor(emails=True))
-            shared.tags, shared.is_pinned = (), False
-            pieces = exported(shared, "html", export_assets(), branch=None,
-                              choice=PartFilter(tools="full", thinking=False))  # fmt: skip
-            page = "".join(pieces)
+            shared = share(library, library.find(found.chat), redactor(emails=True))
+            shared.tags, shared.is_pinned = (), False  # what its owner thinks of it
+            chosen = selected(shared, ShareSelection(thinking=False))
+            page = "".join(page_of(chosen, export_assets(), detail="everything", author=found.name))
     except NothingFound:
         told = "It was revoked, or its time is up. Ask who sent it to you for another one."
         return HTMLResponse(plain_document("This link does not work", el("p", told)), 404, HEADERS)

@@ -45,7 +45,11 @@ def places(person: Person) -> list[tuple[str, str]]:
     found.insert(-1, ("/retention", "Retention and erasures" if person.sees_erasures else "Retention"))
     if person.is_administrator or person.is_auditor or person.leads:
         found.insert(2, ("/team-spend", "Team spend"))
-    return [*found, ("/audit", "Audit")] if person.is_auditor else found
+    if person.is_auditor:
+        found.append(("/audit", "Audit"))
+    if person.is_administrator:
+        found += [("/jobs", "Jobs"), ("/storage", "Storage"), ("/sign-in-test", "Sign-in test")]
+    return found
 
 
 def team_document(
