@@ -34,6 +34,8 @@ from bench.viewer import ARGUMENTS, PATIENCE, our_server
 
 SESSION_BYTES: Final = 1_100_000
 AIM: Final = 0.5
+DISTURBED: Final = "d157b2ed-0000-4000-8000-000000000000"
+"""The session that is written to between visits."""
 
 Pages = dict[str, tuple[str, str]]
 """The path of each page, and what must be painted."""
@@ -106,7 +108,8 @@ def measure(
 
 def append_prompt(home: Path, server: Server) -> None:
     """Write a prompt to a session, and wait until the server has read it."""
-    file = min(home.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
+    file = home / "projects" / "-home-ada-shop" / f"{DISTURBED}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
     word, now = f"disturbance{time.time_ns()}", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
     row = {"type": "user", "uuid": str(uuid4()), "parentUuid": None, "sessionId": file.stem, "timestamp": now,
            "cwd": "/home/ada/shop", "version": "2.1.72", "message": {"role": "user", "content": word}}  # fmt: skip
@@ -140,6 +143,8 @@ def main() -> int:
     parser.add_argument("--counted", action="store_true", help="write to a session before each visit to one of ours")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="the folder for agentsview's venv")
     options = parser.parse_args()
+    if options.counted and options.home:
+        parser.error("--counted writes to a session, and does so only in a generated home")
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         home = options.home or folder / "home"
