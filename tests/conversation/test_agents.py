@@ -279,7 +279,7 @@ def test_the_files_that_an_agent_changed_are_files_of_the_chat() -> None:
     assert one_chat({"S1": ONE, "S1/x1": AGENT + edit}).files_touched == ["/home/ada/shop/shop.py"]
 
 
-# What is no agent that anybody asked for.
+# Agents that no prompt asked for.
 
 
 def test_a_warmup_is_a_stub() -> None:

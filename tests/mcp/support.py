@@ -143,7 +143,7 @@ HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 SEEN: Final = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd" + "".join(
     map(chr, range(0x13430, 0x13440))
 )
-"""Marks that Unicode calls formats, and that everybody sees: signs before numbers, how hieroglyphs stand."""
+"""Marks that Unicode calls formats, and that are visible: signs before numbers, how hieroglyphs stand."""
 
 
 def strings_of(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever an answer holds

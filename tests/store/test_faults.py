@@ -163,7 +163,7 @@ def test_without_descriptors_nothing_is_rebuilt(shelf: Shelf) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_no_damage(shelf: Shelf) -> None:
-    """A folder stands in for it: reading that is refused to everybody, root too."""
+    """A folder stands in for it: reading that is refused to every user, root too."""
     rows = shelf.generation / "rows.sqlite"
     away = rows.with_name("away")
     rows.rename(away)

@@ -1,4 +1,4 @@
-"""People who send: a machine of somebody, with a real archive, that pushes over HTTP to a server that runs."""
+"""People who send: a machine of a person, with a real archive, that pushes over HTTP to a server that runs."""
 
 import time
 from collections.abc import Callable

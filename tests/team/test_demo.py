@@ -73,9 +73,9 @@ def test_everyone_has_chats_costs_projects_and_what_others_share(links: list[str
             assert len(projects) >= 2
             assert all(project.startswith(f"/home/{handle}/") for project in projects)
             shared = browser.get("/shared").text
-            assert "Nobody shares" not in shared
+            assert "No chats are shared with you" not in shared
             assert "You share no chat" not in shared
-            assert "Nobody else has read" not in browser.get("/readers").text
+            assert "No one else has read" not in browser.get("/readers").text
             assert f"{handle}/" in browser.get("/devices").text
             assert browser.get("/api/v1/stats/usage?by=model").json()["rows"]
 

@@ -206,7 +206,7 @@ def test_bars_are_as_long_as_their_rows_say(shelf: Shelf, path: str, columns: tu
     assert len(drawn) == min(15, len(values)) > 0
     longest = max(values) or 1
     expected = [100 * max(0, value) / longest for value in values[: len(drawn)]]
-    # Small parts are drawn wider than they are, or nobody would see them.
+    # Small parts are drawn wider than they are, or they could not be seen.
     assert sorted(drawn, reverse=True) == pytest.approx(expected, abs=2.5)
 
 

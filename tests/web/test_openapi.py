@@ -68,7 +68,7 @@ def test_all_requests_are_answered_as_described(
     def check(asked: schemathesis.Case[Any], chat: str) -> None:
         if (
             chat and mode is GenerationMode.POSITIVE and "id" in asked.path_parameters
-        ):  # hardly anybody guesses one that is there
+        ):  # one that is there is hardly ever guessed
             asked.path_parameters["id"] = chat
         # What a query may say is more than a description can: it may be refused.
         asked.call_and_validate(headers=OWN_PAGE, excluded_checks=[positive_data_acceptance])

@@ -343,7 +343,7 @@ def test_only_the_files_that_were_there_at_the_start_are_served(tmp_path: Path) 
 
 
 class Touched:
-    """Which files were opened and folders listed, by anybody, while it is entered."""
+    """Which files were opened and folders listed, by any thread, while it is entered."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []

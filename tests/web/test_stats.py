@@ -48,7 +48,7 @@ def viewer(shelf: Shelf) -> Viewer:
 
 
 def check(page: Page) -> None:
-    """A page that is whole without scripts, and that anybody can use."""
+    """A page that is whole without scripts, and usable by everyone."""
     assert len(page.all("main")) == len(page.all("h1")) == 1
     for tag, values in page.elements:
         assert not any(name.startswith("on") or name == "style" for name in values), (tag, values)

@@ -57,7 +57,7 @@ TEXT: Final = (".jsonl", ".json", ".md")
 
 
 class DemoPerson(NamedTuple):
-    """Somebody to sign in as."""
+    """A person to sign in as."""
 
     handle: str
     name: str

@@ -24,7 +24,7 @@ def set_lead(connection: "Connection", by: Person, team: int, handle: str, *, un
 
 
 def set_only_lead(connection: "Connection", by: Person, team: int, handle: str) -> None:
-    """This member leads a team, and no other; an empty handle: nobody does."""
+    """Make this member the only lead of a team; with an empty handle, the team has none."""
     for other in leads_of(connection, by.org).get(team, set()) - {handle}:
         set_lead(connection, by, team, other, undo=True)
     if handle and handle not in leads_of(connection, by.org).get(team, set()):

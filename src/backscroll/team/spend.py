@@ -143,7 +143,7 @@ def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -
 def folded(groups: Iterable[Group], least: int = LEAST) -> tuple[list[Group], Group | None]:
     """The groups with enough people, and one of all others, which has enough people too, or no group is shown at all.
 
-    Whoever subtracts what is shown from the total gets the sum of the others, and no less.
+    Subtracting what is shown from the total gives the sum of all others, not that of a few.
     """
     shown = sorted(groups, key=lambda group: (len(group.people), group.sums.microdollars))
     others = Group("others")

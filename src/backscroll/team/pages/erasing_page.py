@@ -37,7 +37,7 @@ def show(request: TeamRequest) -> Html:
         table(
             ("Person", "Asked by", "Asked", "Reason", "Done"),
             (_erasure_row(one) for one in erasures(request.connection, person.org)),
-            "Nobody was erased.",
+            "No one was erased.",
         ),
         _choice(person, found) if person.is_administrator else NOTHING,
         el("h2", "Legal holds"),

@@ -260,7 +260,7 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
     if person.role == "owner":
         text = "Hide them" if is_small_shown else "Show them to leads"
         change = button(f"{HERE}/rule", text, ("shown", "" if is_small_shown else "1"))
-    return el("p", told, " Nobody sees texts here: a sum gives no right to read. ", change, class_="muted rule")
+    return el("p", told, " No texts are shown here: a sum gives no right to read. ", change, class_="muted rule")
 
 
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}
