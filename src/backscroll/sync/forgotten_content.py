@@ -18,15 +18,17 @@ IsForgotten = Callable[[str, str], bool]
 """Whether the file with this home and path was forgotten."""
 
 
-def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten) -> int:
-    """Remove the content of forgotten files from every object of a device; return how many objects were changed.
+def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten, after: int = 0) -> int:
+    """Remove the content of forgotten files from every object of a device that has bundles after this number.
+
+    Returns how many objects were changed.
 
     The device may write its objects anew at the same time, so it is looked again until nothing is found.
     """
     changed = 0
     clean: set[str] = set()
     for _ in range(MOST_LISTINGS):
-        waiting = [one for one in objects_of(remote, device) if one.name not in clean]
+        waiting = [one for one in objects_of(remote, device) if one.last > after and one.name not in clean]
         if not waiting:
             return changed
         for one in waiting:

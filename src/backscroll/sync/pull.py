@@ -35,6 +35,8 @@ class Pulled:
     files: int = 0
     size: int = 0
     forgotten: int = 0
+    ignored: int = 0
+    """Segments of files that were forgotten here before they came."""
     replaced: int = 0
     """Versions that came again under other rules, and whose older bytes were removed."""
     problems: list[str] = field(default_factory=list)
@@ -206,7 +208,10 @@ class Receiver:
     def _take_entry(self, entry: Entry) -> None:
         key = file_key(entry)
         facts = entry.file
-        if facts is None or not _is_safe(key.path) or self._writer.is_forgotten(key.home, key.path, self._machine):
+        if facts is None or not _is_safe(key.path):
+            return
+        if self._writer.is_forgotten(key.home, key.path, self._machine):
+            self._done.ignored += 1
             return
         known = self._state.received(self._device, entry.stream)
         head = known.head if known else first_head(key)

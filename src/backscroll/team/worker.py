@@ -15,6 +15,7 @@ from backscroll.errors import BackscrollError
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.machine import ensure_machine
+from backscroll.sync.forgotten_content import remove_forgotten
 from backscroll.sync.objects import devices_in, folder_of
 from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
@@ -149,7 +150,15 @@ def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
     with open_writer(settings) as writer:
         state = SyncState(settings.library / STATE)
         try:
+            log_before, last_before, _ = state.pulled(device)
             pulled = pull(lambda: nullcontext(writer), OneDevice(objects, device), state, own="")
+            if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
+                is_same_log = state.pulled(device)[0] == log_before
+
+                def is_forgotten(home: str, path: str) -> bool:
+                    return writer.is_forgotten(home, path, device)
+
+                remove_forgotten(objects, device, is_forgotten, last_before if is_same_log else 0)
         finally:
             state.close()
     with libraries.own(owner_of(device)) as library:
