@@ -109,7 +109,7 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     assert place.objects_have(*ADAS_BYTES[:2], *BOBS_BYTES) == {*ADAS_BYTES[:2], *BOBS_BYTES}
 
     assert "does not match" in admin.submit("/erasures", handle="ada", confirm="bob").text
-    assert "Type ada to confirm" in admin.get("/erasures/ada").text
+    assert "Type ada to confirm" in admin.get("/erasures?handle=ada").text
     page = admin.submit("/erasures", handle="ada", confirm="ada", reason="left")
     assert "ada" in page.text
     until(lambda: "being done" not in admin.get("/retention").text)
@@ -139,7 +139,7 @@ def test_a_hold_stops_an_erasure_and_says_so(place: Place) -> None:
     admin = place.served.signed_in("admin")
     page = admin.submit("/holds", handle="ada", reason="the matter of the zebra", chat=session_uuid("zoo"))
     assert "the matter of the zebra" in page.text
-    assert "under a legal hold" in admin.get("/erasures/ada").text
+    assert "under a legal hold" in admin.get("/erasures?handle=ada").text
     refused = admin.submit("/erasures", handle="ada", confirm="ada")
     assert refused.status_code == 400
     assert "the matter of the zebra" in refused.text

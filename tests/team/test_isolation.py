@@ -146,6 +146,7 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
                 answer = two.browsers[handle].request(method, path, headers=headers, data=data)
                 assert answer.status_code == 404, (method, path, handle)
                 tried += 1
+    assert two.browsers["zadmin"].get("/erasures?handle=ada").status_code == 404
     for path in ("/erasures", "/holds"):
         form = {"handle": "ada", "confirm": "ada", "reason": "x"}
         assert two.browsers["zadmin"].submit(path, **form).status_code == 404
@@ -234,7 +235,7 @@ MATRIX = {
     "GET /retention": "owner admin auditor member service",
     "GET /audit": "owner auditor",
     "GET /audit?format=csv": "owner auditor",
-    "GET /erasures/ada": "owner admin",
+    "GET /erasures?handle=ada": "owner admin",
     "POST /people": "owner admin",
     "POST /people/ada/invite": "owner admin",
     "POST /people/ada/disable": "owner admin",

@@ -52,12 +52,12 @@ def show(request: TeamRequest) -> Html:
 
 
 def _erasure_row(one: Erasure) -> tuple[object, ...]:
-    done = join([moment_text(one.done), f" ({one.objects} objects)"]) if one.done else "is being done"
+    done = el("span", moment_text(one.done), f" ({one.objects} objects)") if one.done else "is being done"
     return el("strong", one.handle), one.asked_by, moment_text(one.asked), one.reason or "–", done
 
 
 def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
-    what = join([el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "everything"])
+    what = el("span", el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "everything")
     end = button(f"/holds/{one.id}/release", "Release") if person.is_auditor else NOTHING
     return what, one.reason, one.placed_by, moment_text(one.placed), end
 
@@ -67,13 +67,15 @@ def _options(found: list[Person]) -> list[Html]:
 
 
 def _choice(by: Person, found: list[Person]) -> Html:
-    """Links, not a form: the next page asks to confirm."""
-    links = [
-        el("a", one.handle, href=f"/erasures/{one.handle}", class_="button")
-        for one in found
-        if one.id != by.id and (one.role != "owner" or by.role == "owner")
-    ]
-    return join([el("h3", "Erase someone"), el("p", links, class_="buttons")]) if links else NOTHING
+    """Whom to erase; the next page asks to confirm."""
+    others = [one for one in found if one.id != by.id and (one.role != "owner" or by.role == "owner")]
+    form = el(
+        "form",
+        el("label", el("span", "Person"), el("select", _options(others), name="handle"), class_="field"),
+        el("button", "Erase…"),
+        action="/erasures", class_="row-form",
+    )  # fmt: skip
+    return join([el("h3", "Erase someone"), form]) if others else NOTHING
 
 
 def _hold_form(found: list[Person]) -> Html:
@@ -90,7 +92,7 @@ def _hold_form(found: list[Person]) -> Html:
 def confirm(request: TeamRequest) -> Html:
     """What erasing someone means, and a form that asks for their handle."""
     by = request.administrator()
-    person = person_of(request.connection, by.org, str(request.http.path_params["handle"]))
+    person = person_of(request.connection, by.org, request.get("handle"))
     held = holds_on(request.connection, person.id)
     if held:
         text = f"{person.handle} is under a legal hold and cannot be erased: {held[0].reason}."

@@ -58,7 +58,7 @@ def _form() -> Html:
         "form",
         field("Project (a folder or its name; empty: everything else)", "project", placeholder="shop"),
         field("Days after the last activity", "days", type="number", min=1, max=36500, required=True),
-        el("button", "Keep for so long"),
+        el("button", "Save the rule"),
         el("p", "Chats whose time is up are removed from the server for good, within a day. Their machines keep them.",
            class_="muted"),
         method="post", action="/retention", class_="row-form",
@@ -70,7 +70,7 @@ def _chat_link(one: ExpiringChat) -> Html:
 
 
 def _end(one: ExpiringChat) -> Html:
-    return join([moment_text(one.at), " (under a legal hold)"]) if one.is_held else moment_text(one.at)
+    return el("span", moment_text(one.at), " (under a legal hold)") if one.is_held else moment_text(one.at)
 
 
 def set_days(request: TeamRequest) -> Response:
