@@ -54,8 +54,10 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None, **more: object) -> Iterator[Served]:
-    """A web process and a worker, in threads."""
+def serving(
+    database_url: str, folder: Path, oidc: OidcSettings | None = None, *, works: bool = True, **more: object
+) -> Iterator[Served]:
+    """A web process and, if it `works`, a worker, in threads."""
     place = ServerPlace(folder, database_url, str(folder / "objects"))
     database = Database(database_url)
     prepare(database)
@@ -66,7 +68,8 @@ def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None, *
     )
     worker = threading.Thread(target=run_worker, args=(place, database, stop))
     web.start()
-    worker.start()
+    if works:
+        worker.start()
     ready = started.get(timeout=60)
     served = Served(TeamContext(database, open_remote(place.objects_address), ready.url), ready.url, ready.first_link)
     try:
@@ -77,7 +80,8 @@ def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None, *
         stop.set()
         ready.stop()
         web.join(30)
-        worker.join(30)
+        if works:
+            worker.join(30)
         database.close()
 
 

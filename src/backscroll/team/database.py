@@ -6,11 +6,11 @@ schema `team`, beside the index.
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, Busy
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,14 +39,35 @@ class Database:
 
         With `org` it sees and changes nothing of another organisation: requests of people run so.
         """
-        connection = self._take()
-        try:
-            with connection.transaction():
+        import psycopg
+
+        with ExitStack() as stack:
+            connection = self._begin(stack)
+            try:
                 if org is not None:
                     connection.execute(f"set local team.org = '{org:d}'")
                 yield connection
-        finally:
-            self._give_back(connection)
+                stack.close()  # commits
+            except psycopg.OperationalError as error:
+                raise Busy(f"the database is busy or away ({type(error).__name__})", "try again in a moment") from error
+
+    def _begin(self, stack: ExitStack) -> "Connection":
+        """A connection in a transaction that ends with `stack`. One that broke while it was idle is not used again."""
+        import psycopg
+
+        while True:
+            connection, is_new = self._take()
+            try:
+                block = connection.transaction()
+                stack.callback(self._give_back, connection)
+                stack.enter_context(block)
+            except psycopg.OperationalError:
+                stack.close()
+                connection.close()
+                if is_new:
+                    raise
+            else:
+                return connection
 
     def connect(self) -> "Connection":
         """A connection that the caller closes."""
@@ -68,14 +89,15 @@ class Database:
         for connection in idle:
             connection.close()
 
-    def _take(self) -> "Connection":
+    def _take(self) -> "tuple[Connection, bool]":
+        """A connection, and whether it is new."""
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return self.connect()
+                return self.connect(), True
             if not connection.closed and not connection.broken:
-                return connection
+                return connection, False
             connection.close()
 
     def _give_back(self, connection: "Connection") -> None:
