@@ -68,6 +68,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _leave_nothing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """At the end, not after each test: what a test replaced in `os` would still be replaced meanwhile."""
+    yield
+    if not request.session.testsfailed:
+        shutil.rmtree(tmp_path_factory.getbasetemp(), ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """New paths for the homes of tests. `mktemp` for each of them would list thousands of folders every time."""
