@@ -3,7 +3,8 @@
 
 import { times } from "./base.js";
 
-export const WAIT = 40;
+/** Milliseconds after a key: keys that come together ask once, and a single one hardly waits. */
+export const WAIT = 15;
 
 /**
  * The results for a text, as options; empty if the request fails.
