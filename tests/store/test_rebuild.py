@@ -10,6 +10,7 @@ import pytest
 
 from backscroll.errors import Busy
 from backscroll.store.local.database import connect
+from backscroll.store.local.text import TextIndex
 from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file
 
@@ -68,6 +69,26 @@ def test_readers_have_the_old_index_until_the_new_one_is_complete(shelf: Shelf) 
     assert local_store(held).file.parent == shelf.generation
     held.close()
     assert (shelf.index / "lock").stat().st_ino == lock
+
+
+def test_words_that_are_replaced_while_they_are_opened_are_opened_again(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check, is_replaced = TextIndex.check, False
+
+    def replace_first(text: TextIndex, *, again: bool = False) -> None:
+        """After the list of its files was read, and before they are opened."""
+        nonlocal is_replaced
+        check(text, again=again)
+        if not is_replaced:
+            is_replaced = True
+            with shelf.open() as library:
+                library.rebuild()
+
+    with shelf.open() as library:
+        monkeypatch.setattr(TextIndex, "check", replace_first)
+        assert library.search(QUERY).total == WORDS
+    assert is_replaced
 
 
 def test_no_second_writer_gets_in_during_a_rebuild(shelf: Shelf) -> None:

@@ -77,10 +77,16 @@ class OpenIndex:
         while self._text is None:
             attempt += 1
             _ = self.connection  # of the same generation
-            with translate_errors():
-                text = TextIndex(self.file.with_name(TEXT), self._checked, write=self._lock is not None)
+            fault = None
+            try:
+                with translate_errors():
+                    text = TextIndex(self.file.with_name(TEXT), self._checked, write=self._lock is not None)
+            except BackscrollError as error:
+                fault = error
             if self._lock is None and attempt < ATTEMPTS and self._is_replaced():
-                self._let_go()  # perhaps its files were removed before they were opened
+                self._let_go()  # perhaps its files were removed before, or while, they were opened
+            elif fault is not None:
+                raise fault
             else:
                 with translate_errors():
                     self._check_fit(text)
