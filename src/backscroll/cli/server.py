@@ -30,6 +30,8 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Everyone whom the provider lets in becomes a member; else only invited people."),
         click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
                      help="Who signs in is in the teams that are called as the groups in this claim."),
+        click.option("--log-requests", is_flag=True, envvar="BACKSCROLL_LOG_REQUESTS",
+                     help="Write a line of JSON for each request to stderr: no addresses, texts or secrets."),
         click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
                      metavar="NETWORK", help="Believe X-Forwarded-For of proxies in this network; can be repeated."),
         click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
@@ -53,7 +55,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     context: click.Context, host: str, port: int | None, url: str | None, data: Path | None, database: str | None,
     objects: str | None, oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
-    oidc_groups: str, trusted_proxies: tuple[str, ...],
+    oidc_groups: str, trusted_proxies: tuple[str, ...], log_requests: bool,
 ) -> None:  # fmt: skip
     """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
 
@@ -94,6 +96,7 @@ def command(
                 oidc=oidc,
                 on_ready=_say,
                 trusted_proxies=networks_of(trusted_proxies),
+                log=_log_line if log_requests else None,
             )
 
 
@@ -104,7 +107,7 @@ def command(
 def server_web(
     host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None,
     oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
-    oidc_groups: str, trusted_proxies: tuple[str, ...],
+    oidc_groups: str, trusted_proxies: tuple[str, ...], log_requests: bool,
 ) -> None:  # fmt: skip
     """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
 
@@ -128,6 +131,7 @@ def server_web(
             oidc=oidc,
             on_ready=_say,
             trusted_proxies=networks_of(trusted_proxies),
+            log=_log_line if log_requests else None,
         )
 
 
@@ -183,6 +187,12 @@ def _oidc(issuer: str | None, client: str | None, admits_everyone: bool, groups:
         hint = f"give --oidc-client, and a secret of at least {SHORTEST_SECRET} characters in BACKSCROLL_OIDC_SECRET"
         raise UsageError("the identity provider needs the name and the secret of this server", hint)
     return OidcSettings(issuer, client, secret, admits_everyone, groups)
+
+
+def _log_line(line: str) -> None:
+    import sys
+
+    sys.stderr.write(f"{line}\n")
 
 
 def _say(started: "StartedServer") -> None:

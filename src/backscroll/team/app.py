@@ -43,6 +43,7 @@ from backscroll.team.pages import (
 )
 from backscroll.team.pages.parts import links_for
 from backscroll.team.remote_mcp import ForAgents, session_manager
+from backscroll.team.request_log import RequestLog, WriteLine
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
@@ -57,8 +58,12 @@ def make_team_app(
     context: TeamContext,
     viewers: Viewers,
     names: frozenset[str] = LOOPBACK_NAMES,
+    log: WriteLine | None = None,
 ) -> Guard:
-    """The application behind its guard. `viewers` have what each person may see; `names` are those of the host."""
+    """The application behind its guard. `viewers` have what each person may see; `names` are those of the host.
+
+    `log` is given a line for each request.
+    """
     devices = DeviceRoutes(context.objects, _device_of(context), _stored(context))
     sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
     agents = session_manager(context, viewers.libraries)
@@ -80,7 +85,7 @@ def make_team_app(
         for_uploads=(UPLOADS,),
         for_documents=("/shared-link/",),
     )
-    return Guard(kept, access, refuse)
+    return Guard(RequestLog(kept, log) if log else kept, access, refuse)
 
 
 def _device_of(context: TeamContext) -> DeviceOf:

@@ -28,6 +28,7 @@ from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
 from backscroll.team.proxies import Network
+from backscroll.team.request_log import WriteLine
 from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
 from backscroll.team.worker import CHANGED, Worker
@@ -111,6 +112,7 @@ def serve_web(
     oidc: OidcSettings | None = None,
     demo_links: Mapping[str, str] | None = None,
     trusted_proxies: Sequence[Network] = (),
+    log: WriteLine | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`."""
@@ -129,7 +131,7 @@ def serve_web(
         context = TeamContext(
             database, open_remote(place.objects_address), found_at, provider, trusted_proxies, demo_links or {}
         )
-        app = make_team_app(context, viewers, names_of(host, listener))
+        app = make_team_app(context, viewers, names_of(host, listener), log)
         server = TeamProcess(server_config(app, connections, lifespan="on"), database, viewers)
         server.when_ready = lambda: on_ready(_started(context, server))
         server.run(sockets=[listener])

@@ -52,17 +52,24 @@ def places(person: Person) -> list[tuple[str, str]]:
     return found
 
 
+ADMINISTRATION: Final = frozenset("/people /retention /audit /jobs /storage /sign-in-test".split())
+"""The pages about the server and everyone on it: they stand in a row of their own."""
+
+
+def _tabs(found: Sequence[tuple[str, str]], here: str, name: str) -> Html:
+    links = [el("a", text, href=address, aria_current="page" if address == here else None) for address, text in found]
+    return el("nav", links, class_="tabs", aria_label=name)
+
+
 def team_document(
     title: str, person: Person, here: str, *sections: object, lead: str = "", styles: Sequence[str] = ()
 ) -> Html:
     """A page with the server's own pages beside it."""
-    links = [
-        el("a", name, href=address, aria_current="page" if address == here else None)
-        for address, name in places(person)
-    ]
+    found = places(person)
     main = join(
         [
-            el("nav", links, class_="tabs", aria_label="The server"),
+            _tabs([place for place in found if place[0] not in ADMINISTRATION], here, "Your pages"),
+            _tabs([place for place in found if place[0] in ADMINISTRATION], here, "The server"),
             el("h1", title),
             el("p", lead, class_="lead") if lead else NOTHING,
             *sections,

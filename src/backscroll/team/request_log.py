@@ -1,0 +1,66 @@
+"""A line of JSON for each request: what kind, by whom, how it ended, how long it took.
+
+No line has an address as it was asked for, a query, a header or a body: they hold what people read and search, and
+secrets. A path is told by its route, in which every value is only named.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from backscroll.team.context import ASKER
+
+WriteLine = Callable[[str], object]
+UNKNOWN: Final = "-"
+
+
+class RequestLog:
+    """Middleware that writes the lines."""
+
+    def __init__(self, app: ASGIApp, write: WriteLine, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app, self._write, self._clock = app, write, clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, then tell."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = self._clock(), 500
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            person = scope.get(ASKER)
+            told = {
+                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "method": scope["method"] if scope["method"] in METHODS else UNKNOWN,
+                "route": route_of(scope),
+                "status": status,
+                "ms": round((self._clock() - began) * 1000),
+                "person": person.handle if person else None,
+            }
+            self._write(json.dumps(told))
+
+
+def route_of(scope: Scope) -> str:
+    """The path with the names of its values; unknown paths are not told, for they may be anything."""
+    if "endpoint" not in scope:
+        return UNKNOWN
+    parts = {str(value): f"{{{name}}}" for name, value in scope.get("path_params", {}).items() if value}
+    path = str(scope["path"])
+    for value in sorted(parts, key=len, reverse=True):
+        path = path.replace(value, parts[value])
+    return path if not path.startswith("/static/") else "/static/{path}"
+
+
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})

@@ -1,0 +1,45 @@
+"""The log has a line for each request, and nothing that people read, search or keep secret."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.store.postgres.embedded import EmbeddedPostgres
+from tests.support.postgres import fresh_database
+from tests.team.served import PASSWORD, Served, serving
+
+
+@pytest.fixture
+def logged(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[tuple[Served, list[str]]]:
+    lines: list[str] = []
+    with fresh_database(postgres) as url, serving(url, tmp_path / "server", log=lines.append) as served:
+        yield served, lines
+
+
+def test_a_line_tells_what_kind_of_request_and_no_more(logged: tuple[Served, list[str]]) -> None:
+    served, lines = logged
+    assert served.first_link
+    browser = served.browser()
+    link = served.first_link.partition("link=")[2]
+    browser.get(served.first_link)
+    browser.submit("/welcome", link=link, password=PASSWORD)
+    browser.submit("/sign-in", handle="admin", password="a wrong password")
+    browser.get("/search?q=marzipan")
+    browser.get("/chats/0a3f6266-28b5-40ce-a133-212a22c85235/rows/a/b")
+    browser.get("/shared-link/bsu_verysecret")
+    browser.get("/somewhere/secret")
+    browser.get("/api/v1/chats", headers={"authorization": "Bearer bsk_verysecret"})
+    told = [json.loads(line) for line in lines]
+    assert {tuple(one) for one in told} == {("at", "method", "route", "status", "ms", "person")}
+    everything = "\n".join(lines)
+    session = next(iter(browser.cookies.jar)).value or "-"
+    for secret in (link, PASSWORD, "wrong", "marzipan", "0a3f6266", "verysecret", "somewhere", session, "127.0.0.1"):
+        assert secret not in everything, secret
+    routes = {(one["method"], one["route"], one["status"], one["person"]) for one in told}
+    assert ("GET", "/search", 200, "admin") in routes
+    assert ("GET", "/chats/{chat}/rows/{row}", 404, "admin") in routes
+    assert ("GET", "/shared-link/{secret}", 404, None) in routes
+    assert ("GET", "-", 404, "admin") in routes
+    assert any(one["status"] == 401 and one["route"] == "-" for one in told)
