@@ -39,7 +39,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
-        el("pre", mcp_line(request, "KEY"), class_="command"),
+        el("pre", mcp_line(request, "KEY"), class_="command", tabindex=0),
         el("p", "Whose chats it quotes, their owners see in ", el("em", "Who read my chats"), ". A key may ask "
            f"{PER_MINUTE} times a minute.", class_="muted"),
     )  # fmt: skip

@@ -27,7 +27,7 @@ def show(request: TeamRequest) -> Html:
         ),
         el("h2", "Connect a machine"),
         el("p", "Run this on it. It shows what would leave, and nothing leaves before you say yes:"),
-        el("pre", el("code", command), class_="command"),
+        el("pre", el("code", command), class_="command", tabindex=0),
         lead="Machines that send their conversations here. A machine only adds and forgets its own; it reads nothing.",
     )
 

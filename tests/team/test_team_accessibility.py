@@ -1,0 +1,38 @@
+"""The server's own pages, light and dark, wide and narrow: axe finds nothing serious."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser
+
+from tests.journeys.conftest import browser
+from tests.journeys.visitor import NARROW, WIDE
+from tests.team.demo_served import FLAKY, DemoServed
+
+__all__ = ["browser"]
+PAGES = (
+    "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs /storage"
+    " /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"
+).split()
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", WIDE), ("dark", NARROW)], ids=["light wide", "dark narrow"])
+def test_nothing_serious_is_wrong_with_a_page_of_the_server(
+    demo: DemoServed, browser: Browser, scheme: str, viewport: dict[str, int]
+) -> None:
+    site, chat = demo.served.url, demo.chat("ada", FLAKY)
+    context = browser.new_context(
+        viewport=viewport, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"  # type: ignore[arg-type]
+    )  # fmt: skip
+    page, wrong = context.new_page(), []
+    page.goto(f"{site}/sign-in?link={demo.links['ada']}")
+    for path in (*PAGES, f"/chats/{chat}/audience"):
+        page.goto(site + path)
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        wrong += [
+            f"{path}: {one['id']} {one['help']}: {[node['html'][:150] for node in one['nodes'][:3]]}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
+    context.close()
+    assert wrong == []
