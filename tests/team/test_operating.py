@@ -39,9 +39,11 @@ def test_a_job_that_failed_is_shown_without_what_is_in_it_and_tried_again(demo: 
     number = page.partition('action="/jobs/')[2].partition("/")[0]
     ada.submit(f"/jobs/{number}/now")
     with database.transaction() as connection:
-        row = connection.execute("select due <= now() from job where id = %s", (number,)).fetchone()
+        row = connection.execute(
+            "select due < now() + interval '30 minutes' from job where id = %s", (number,)
+        ).fetchone()
         connection.execute("delete from job where id = %s", (number,))
-    assert row is None or row[0], "it is due, or done already"
+    assert row is None or row[0], "it is due, claimed by the worker, or done already"
 
 
 def test_storage_adds_up(demo: DemoServed) -> None:
