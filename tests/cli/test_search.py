@@ -136,6 +136,12 @@ def test_a_misspelt_word_is_corrected_and_said(home: Path) -> None:
     assert run(home, '"tokeniser"').returncode == 3
 
 
+def test_a_word_that_is_in_no_chat_is_said(home: Path) -> None:
+    assert "no chat contains xyzzyq; searching for the other words" in run(home, "xyzzyq tokenizer").stderr
+    found = answer(home, "xyzzyq tokenizer")
+    assert found["corrections"] == [{"typed": "xyzzyq", "also": []}]
+
+
 def test_an_option_of_a_command_is_text_and_it_is_said(home: Path) -> None:
     done = run(home, "rm -rf parser")
     assert "searching for -rf as text; write NOT rf to leave it out" in done.stderr

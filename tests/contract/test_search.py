@@ -300,6 +300,16 @@ def test_a_name_with_signs_that_is_nowhere_is_searched_by_its_letters_and_the_an
     assert desk.finds("__dir__") == "S1: a title"
 
 
+def test_a_word_that_is_in_no_chat_and_like_none_is_named_if_others_are_found(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: install the parser", "S2": "b <- - user: parsers"})
+    found = desk.ask("xyzzyq install")
+    assert (found.total_chats, found.corrections) == (1, (Correction("xyzzyq", ()),))
+    assert desk.ask("install").corrections == ()
+    assert desk.ask("installing parser").corrections == (Correction("installing", ("install",)),)
+    assert desk.ask("xyzzyq").corrections == ()  # that nothing was found says it all
+    assert desk.ask("+xyzzyq install").total_chats == 0
+
+
 def test_a_title_from_the_first_prompt_is_found_by_how_the_prompt_begins(desk: Desk) -> None:
     desk.draw({
         "S1": "a <- - user: Do this plan: # Plan: Tidy the shelf ## Context The mangoes are old.",

@@ -119,7 +119,7 @@ class ChatHits(NamedTuple):
 
 class Correction(NamedTuple):
     """A word that is not in the store, or almost never, and what is searched for as well; or a name with signs that is
-    not in the store, and its words, which are searched for instead.
+    not in the store, and its words, which are searched for instead. Without `also`, there is nothing like it.
     """
 
     typed: str

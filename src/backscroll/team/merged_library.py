@@ -20,6 +20,7 @@ from backscroll.query.tree import Field, Query
 if TYPE_CHECKING:
     from backscroll.settings import Settings
     from backscroll.store.base import Store
+    from backscroll.store.reader import Correction
 
 OWN: Final = "me"
 TEAM: Final = "team"
@@ -162,8 +163,14 @@ def _merge(answers: list[SearchResults], limit: int, offset: int, sort: str) -> 
         pending_roles=tuple(sorted({role for answer in answers for role in answer.pending_roles})),
         is_whole=all(answer.is_whole for answer in answers),
         left=max(0, total - offset - len(shown)),
-        corrections=tuple(dict.fromkeys(one for answer in answers for one in answer.corrections)),
+        corrections=_corrections(answers),
     ))  # fmt: skip
+
+
+def _corrections(answers: list[SearchResults]) -> tuple[Correction, ...]:
+    """What was searched for as well. A word is nowhere if it is in no library."""
+    found = dict.fromkeys(one for answer in answers for one in answer.corrections)
+    return tuple(one for one in found if one.also or all(one in answer.corrections for answer in answers))
 
 
 def _sums(parts: list[Mapping[str, int]]) -> Mapping[str, int]:

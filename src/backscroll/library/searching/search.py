@@ -84,6 +84,8 @@ class SearchResults(NamedTuple):
 
 
 def _correction_note(correction: Correction) -> str:
+    if not correction.also:
+        return f"no chat contains {correction.typed}; searching for the other words"
     if signed_word(correction.typed):
         return f"{correction.typed} is nowhere; searching for {' '.join(correction.also)}"
     also = ", ".join(correction.also)

@@ -105,6 +105,8 @@ class Compiler:
         self._engine = words
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
+        self._unknown: list[Correction] = []
+        """Words without a passage, that no other word can stand for."""
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
@@ -130,6 +132,8 @@ class Compiler:
         if wanted is not None and len(wanted) <= FEW_FILES:
             must.append(InFiles(tuple(sorted(wanted))))
             wanted = None
+        if any(term.frequency for term in terms):  # otherwise there is nothing to find, and that is said
+            self._corrections += self._unknown
         return CompiledQuery(terms, must, must_not, wanted, tuple(self._corrections), _typed(query))
 
     def _required(self, part: Part) -> QueryTerm:
@@ -144,6 +148,8 @@ class Compiler:
         if word.is_required or word.prefix or not any(is_unspaced for _, is_unspaced in pieces):
             first, *more = self._corrected(word.text, self._word(word))
             first = first if more else self._weighed(first)  # what was meant includes its other forms
+            if first.words and not (first.frequency or first.forms):
+                self._unknown.append(Correction(word.text, ()))
             return [first._replace(is_required=word.is_required), *more]
         parts = [part for run, is_unspaced in pieces for part in (unspaced_words(run) if is_unspaced else [run])]
         return [self._weighed(term) for term in (self._word(Word(part)) for part in parts) if term.words]
