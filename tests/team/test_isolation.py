@@ -26,6 +26,7 @@ FIRST = "@ cwd=/home/dev/zoo\nc <- - user: feed the zyxquokka\nd <- c assistant(
 SECOND = "@ cwd=/home/dev/bank\ne <- - user: rob the qvxwalrus\nf <- e assistant(m3): of its qvxpearls"
 WORDS = {"ada": "zyxquokka zyxmarzipan zoo", "zoe": "qvxwalrus qvxpearls bank"}
 NUMBERED = {
+    "job": "job", "link": "share_link",
     "device": "device", "key": "api_key", "team": "team", "share": "share", "hold": "hold", "rule": "retention_rule",
 }  # fmt: skip
 
@@ -124,12 +125,20 @@ def test_what_is_shared_with_everyone_is_not_shared_with_others(two: Two) -> Non
 def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
     """Every route of the server itself that names something; a parameter that is not known here fails."""
     with two.database.transaction() as connection:
+        connection.execute(
+            "insert into job (kind, about, due) values ('look', 'ada/laptop', now() + interval '1 day')"
+            " on conflict do nothing"
+        )
+        connection.execute(
+            "insert into share_link (owner, chat, title, digest, expires)"
+            " select id, 'x', 'x', 'x', now() + interval '1 day' from person where handle = 'ada'"
+        )
         foreign = {
             name: str((connection.execute(f"select min(id) from {table}").fetchone() or (0,))[0])
             for name, table in NUMBERED.items()
         }
         before = _state(connection)
-    foreign |= {"handle": "ada", "chat": session_uuid("onlyada")}
+    foreign |= {"secret": "bsu_guessed", "handle": "ada", "chat": session_uuid("onlyada")}
     tried = 0
     for route in ROUTES:
         assert isinstance(route, Route)
@@ -153,6 +162,8 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
     assert tried > 15
     with two.database.transaction() as connection:
         assert _state(connection) == before
+        assert connection.execute("select 1 from share_link where revoked is not null").fetchone() is None
+        connection.execute("delete from job where kind = 'look'")
 
 
 def _state(connection: psycopg.Connection[tuple[object, ...]]) -> list[object]:

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.context import TeamRequest, see
+from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.pages.parts import button, moment_text, table, team_document
 from backscroll.team.sign_in_test import SignInStep, try_sign_in
 
@@ -39,11 +39,13 @@ def jobs(request: TeamRequest) -> Html:
 def try_now(request: TeamRequest) -> Response:
     """Have a job tried at once."""
     person = request.administrator()
-    request.connection.execute(
+    row = request.connection.execute(
         "update job j set due = now() from person p where j.id = %s and p.handle = split_part(j.about, '/', 1)"
-        " and p.org = %s",
+        " and p.org = %s returning j.id",
         (request.number("job"), person.org),
-    )
+    ).fetchone()
+    if row is None:
+        not_found()
     request.connection.execute("notify backscroll_jobs")
     return see("/jobs")
 
