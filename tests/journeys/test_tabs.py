@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests.journeys.streams import StreamClient
 from tests.journeys.visitor import Site, Visitor, ids_of
 from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
+from tests.support.coroutines import run_coroutine
 from tests.web.served import ask, serving
 
 CLIENTS = int(os.environ.get("BACKSCROLL_STREAMS", "200"))
@@ -64,13 +64,12 @@ def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, wri
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
-    """In a thread of its own: the browser's loop runs in this one."""
+    """Run it to its end, for at most two minutes."""
 
     async def limited() -> None:
         await asyncio.wait_for(work(), 120)
 
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(limited())).result()
+    run_coroutine(limited())
 
 
 def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(

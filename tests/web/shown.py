@@ -10,6 +10,7 @@ from backscroll.files.homes import Home
 from backscroll.web.app import make_app
 from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
+from tests.support.coroutines import run_coroutine
 
 VOID = frozenset("br hr img input link meta".split())
 
@@ -132,7 +133,7 @@ class Viewer:
         async def send(message: MutableMapping[str, Any]) -> None:
             sent.append(message)
 
-        asyncio.run(self._app(scope, receive, send))
+        run_coroutine(self._app(scope, receive, send))
         headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
         text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
         return PageAnswer(sent[0]["status"], headers, text)

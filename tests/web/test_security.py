@@ -18,6 +18,7 @@ from backscroll.web.app import ROUTES
 from backscroll.web.assets import KnownFiles
 from backscroll.web.server import StartedViewer
 from tests.library.support import Shelf
+from tests.support.coroutines import run_coroutine
 from tests.support.drawings import session_uuid
 from tests.web.served import ask, parser_shelf, send, serving
 
@@ -288,7 +289,7 @@ def through(app: ASGIApp, chunks: Iterable[bytes] = (), **scope: Any) -> tuple[i
 
     headers = [(b"host", b"localhost:8420"), (b"origin", b"http://localhost:8420")]
     asked = {"type": "http", "method": "POST", "path": "/", "server": ("127.0.0.1", 8420), "headers": headers, **scope}
-    asyncio.run(Guard(app, Access())(asked, receive, send))
+    run_coroutine(Guard(app, Access())(asked, receive, send))
     return sent[0]["status"], sent[0]["headers"]
 
 
@@ -320,7 +321,7 @@ def test_a_web_socket_is_closed_before_it_is_open() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Guard(Starlette(), Access())({"type": "websocket", "path": "/", "headers": []}, receive, send))
+    run_coroutine(Guard(Starlette(), Access())({"type": "websocket", "path": "/", "headers": []}, receive, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
