@@ -76,6 +76,8 @@ def test_a_folder_is_never_left(tmp_path: Path, name: str) -> None:
 
 
 def test_an_unknown_kind_of_remote_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the address of the remote is empty"):
+        open_remote(" ")
     with pytest.raises(UsageError, match="unknown kind of remote: ftp"):
         open_remote("ftp://example.org/x")
     assert isinstance(open_remote(str(tmp_path)), Folder)

@@ -1,7 +1,5 @@
 """People who send: a machine of a person, with a real archive, that pushes over HTTP to a server that runs."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,15 +9,6 @@ from backscroll.team.people import Person, person_of
 from tests.support.homes import session_file
 from tests.sync.support import Device
 from tests.team.served import PASSWORD, Served, member
-
-PATIENCE = 60
-
-
-def until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends, "that never happens"
-        time.sleep(0.05)
 
 
 @dataclass

@@ -20,7 +20,8 @@ from backscroll.team.serve import prepare
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
-from tests.team.sending import invited, machine_of, until
+from tests.support.processes import until
+from tests.team.sending import invited, machine_of
 from tests.team.served import PASSWORD, serving
 
 ADAS = "@ cwd=/home/dev/zoo\na <- - user: feed the zyxquokka\nb <- a assistant(m1): the zyxquokka is fed"

@@ -21,7 +21,8 @@ from backscroll.team.worker import Worker
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
-from tests.team.sending import Machine, invited, machine_of, until
+from tests.support.processes import until
+from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import Served, serving
 
 ADAS = "@ cwd=/home/dev/zoo\na <- - user: feed the zyxquokka\nb <- a assistant(m1): the zyxquokka ate zyxmarzipan"

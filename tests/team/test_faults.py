@@ -22,8 +22,9 @@ from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, person_of
 from backscroll.team.worker import Worker
 from tests.support.postgres import fresh_database, running_postgres
+from tests.support.processes import until
 from tests.support.samples import some
-from tests.team.sending import Machine, invited, machine_of, until
+from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import Served, serving
 
 FOUND = "@ cwd=/home/dev/shop\na <- - user: why is the zyxparser slow\nb <- a assistant(m1): it reads lines twice"

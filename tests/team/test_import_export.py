@@ -15,7 +15,8 @@ from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file
 from tests.support.postgres import fresh_database
-from tests.team.sending import invited, machine_of, until
+from tests.support.processes import until
+from tests.team.sending import invited, machine_of
 from tests.team.served import Served, serving
 
 ZOO = "@ cwd=/home/dev/zoo\na <- - user: feed the zyxquokka\nb <- a assistant(m1): the zyxquokka is fed"

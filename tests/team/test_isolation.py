@@ -18,7 +18,8 @@ from backscroll.team.people import Person, accept, invite_again, new_org, new_pe
 from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
-from tests.team.sending import invited, machine_of, owner_of_server, until
+from tests.support.processes import until
+from tests.team.sending import invited, machine_of, owner_of_server
 from tests.team.served import PASSWORD, Browser, Served, serving
 
 SAME = "@ cwd=/home/dev/shop\na <- - user: why is the parser slow\nb <- a assistant(m1): it reads every line twice"

@@ -14,7 +14,8 @@ from backscroll.sync.bundles import read_bundles
 from backscroll.team.retention import RetentionRule, end_of
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
-from tests.team.sending import Machine, invited, machine_of, until
+from tests.support.processes import until
+from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import Browser, Served, serving
 
 OLD = "@ cwd=/home/dev/zoo\na <- - user: feed the zyxquokka\nb <- a assistant(m1): the zyxquokka ate zyxmarzipan"

@@ -12,7 +12,7 @@ from backscroll.sync.objects import BundleObject
 from backscroll.sync.remotes import Remote
 from backscroll.sync.removal import objects_of, replace_object
 
-MOST_LISTINGS: Final = 5
+MAX_LISTINGS: Final = 5
 
 IsForgotten = Callable[[str, str], bool]
 """Whether the file with this home and path was forgotten."""
@@ -27,7 +27,7 @@ def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten, aft
     """
     changed = 0
     clean: set[str] = set()
-    for _ in range(MOST_LISTINGS):
+    for _ in range(MAX_LISTINGS):
         waiting = [one for one in objects_of(remote, device) if one.last > after and one.name not in clean]
         if not waiting:
             return changed

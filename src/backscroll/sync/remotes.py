@@ -13,6 +13,7 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError, storage
 
 BUCKETS: Final = ("s3", "gs", "az")
 SERVERS: Final = ("https", "http")
+HINT: Final = "use a folder, file:///…, s3://…, gs://…, az://… or https://…"
 UNFINISHED: Final = ".unfinished-"
 
 
@@ -48,6 +49,8 @@ def open_remote(url: str, credential: str | None = None) -> Remote:
 
     `credential` is what a team server knows this device by.
     """
+    if not url.strip():
+        raise UsageError("the address of the remote is empty", HINT)
     parts = urlsplit(url)
     if parts.scheme in SERVERS:
         from backscroll.sync.http_remote import HttpRemote
@@ -60,8 +63,7 @@ def open_remote(url: str, credential: str | None = None) -> Remote:
     if parts.scheme == "file":
         return Folder(Path(unquote(parts.path)))
     if "://" in url:
-        hint = "use a folder, file:///…, s3://…, gs://…, az://… or https://…"
-        raise UsageError(f"unknown kind of remote: {parts.scheme}://", hint)
+        raise UsageError(f"unknown kind of remote: {parts.scheme}://", HINT)
     return Folder(Path(url).expanduser().absolute())
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
 REQUEST: Final = timedelta(minutes=15)
-MOST_REQUESTS: Final = 1000
+MAX_REQUESTS: Final = 1000
 """Machines that wait at the same time."""
 ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 LONGEST_NAME: Final = 60
@@ -66,7 +66,7 @@ def ask(connection: "Connection", machine: str) -> DeviceRequest:
     """A machine wants to be let in."""
     connection.execute("delete from device_request where expires < now()")
     row = connection.execute("select count(*) from device_request").fetchone()
-    if row and row[0] >= MOST_REQUESTS:
+    if row and row[0] >= MAX_REQUESTS:
         raise Busy("too many machines wait to be let in", "try again in a few minutes")
     found = DeviceRequest(new_secret("r"), new_code(), round(REQUEST.total_seconds()))
     connection.execute(

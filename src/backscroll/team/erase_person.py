@@ -25,7 +25,7 @@ from backscroll.team.libraries import Libraries
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
 
-MOST_LISTINGS: Final = 5
+MAX_LISTINGS: Final = 5
 LOCK_WAIT: Final = "5s"
 PATIENCE: Final = 30.0
 LONGEST_WAIT: Final = 600.0
@@ -97,7 +97,7 @@ def remove_objects(objects: Remote, handle: str) -> int:
     """Remove every object of every machine of a person, also those that arrive meanwhile."""
     prefix = f"{ROOT}{quote(f'{handle}/', safe='')}"
     count = 0
-    for _ in range(MOST_LISTINGS):
+    for _ in range(MAX_LISTINGS):
         found = [one.name for one in objects.list(prefix)]
         for name in found:
             objects.delete(name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
     from backscroll.team.database import Connection, Database
 
-MOST_NAMED: Final = 10
+MAX_NAMED: Final = 10
 """Chats that the audit log names at most."""
 
 
@@ -95,7 +95,7 @@ def _note_expired(connection: "Connection", person: Person, chats: list[str]) ->
     )
     for table in ("share", "access"):
         connection.execute(f"delete from {table} where owner = %s and chat = any(%s)", (person.id, chats))  # noqa: S608
-    named = ", ".join(chats[:MOST_NAMED]) + (", …" if len(chats) > MOST_NAMED else "")
+    named = ", ".join(chats[:MAX_NAMED]) + (", …" if len(chats) > MAX_NAMED else "")
     record(connection, person.org, "server", "chats.expired", person.handle, f"{len(chats)}: {named}")
 
 

@@ -34,7 +34,7 @@ LEEWAY: Final = 60
 TIMEOUT: Final = 15.0
 KEPT_SECONDS: Final = 600.0
 """How long the provider's description and keys are kept."""
-MOST_ANSWER: Final = 1 << 20
+MAX_ANSWER_BYTES: Final = 1 << 20
 
 
 class OidcSettings(NamedTuple):
@@ -249,7 +249,7 @@ def _fetch(address: str, data: bytes | None = None, authorization: str = "") -> 
     request = Request(address, data, headers)  # noqa: S310 - checked above
     try:
         with opener().open(request, timeout=TIMEOUT) as answer:
-            found = json.loads(answer.read(MOST_ANSWER))
+            found = json.loads(answer.read(MAX_ANSWER_BYTES))
     except (URLError, TimeoutError, ConnectionError, ValueError) as error:
         raise BackscrollError("the identity provider did not answer as expected", "try again in a moment") from error
     if not isinstance(found, dict):

@@ -9,7 +9,7 @@ from typing import Final
 PER_MINUTE: Final = 120
 BURST: Final = 60
 """So many requests at once, and so many a minute in the long run."""
-MOST_REMEMBERED: Final = 10_000
+MAX_REMEMBERED: Final = 10_000
 
 
 class RequestRate:
@@ -33,6 +33,6 @@ class RequestRate:
                 return max(1, round((used + 1 - self._burst) / self._per_second))
             self._used[key] = (used + 1, now)
             self._used.move_to_end(key)
-            while len(self._used) > MOST_REMEMBERED:
+            while len(self._used) > MAX_REMEMBERED:
                 self._used.popitem(last=False)
         return 0

@@ -26,7 +26,7 @@ from backscroll.team.shares import Share, note_access, shared_with
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-MOST_OWNERS: Final = 50
+MAX_OWNERS: Final = 50
 """People whose shared chats one recall looks through, those who shared last."""
 Made = TypeVar("Made")
 
@@ -77,7 +77,7 @@ class TeamHandlers(RequestHandlers):
         with _pooled(RefreshedPool(settings, [], opener)) as (pool, library), ExitStack() as stack:
             others = [
                 stack.enter_context(found.shared(person.handle, owner, chats))
-                for owner, chats in list(by_owner.items())[:MOST_OWNERS]
+                for owner, chats in list(by_owner.items())[:MAX_OWNERS]
             ]
             others = [library for library in others if library.is_indexed]
             try:

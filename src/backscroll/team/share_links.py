@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LONGEST_DAYS: Final = 90
 USUAL_DAYS: Final = 7
-MOST_LINKS: Final = 500
+MAX_LINKS: Final = 500
 """Links of a person that work at the same time."""
 
 
@@ -43,8 +43,8 @@ def new_link(connection: "Connection", owner: Person, chat: str, title: str, day
     """A secret with which anyone reads this chat until its time is up; it is shown once."""
     if not 1 <= days <= LONGEST_DAYS:
         raise UsageError(f"a link lasts 1 to {LONGEST_DAYS} days", "give another number of days")
-    if len(links_of(connection, owner)) >= MOST_LINKS:
-        raise UsageError(f"you have {MOST_LINKS} links", "revoke some that are no longer needed")
+    if len(links_of(connection, owner)) >= MAX_LINKS:
+        raise UsageError(f"you have {MAX_LINKS} links", "revoke some that are no longer needed")
     secret = new_secret("u")
     connection.execute(
         "insert into share_link (owner, chat, title, digest, expires)"

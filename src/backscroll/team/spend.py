@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LEAST: Final = 5
 """So many people must have spent something for their sum to be shown."""
 BY: Final = ("person", "team", "project", "model")
-MOST_DOLLARS: Final = 100_000_000
+MAX_DOLLARS: Final = 100_000_000
 
 
 class Sums(NamedTuple):
@@ -181,7 +181,7 @@ def set_budget(connection: "Connection", by: Person, team: int | None, text: str
         amount = float(plain) if plain else None
     except ValueError:
         amount = -1.0
-    if amount is not None and not 0 < amount <= MOST_DOLLARS:
+    if amount is not None and not 0 < amount <= MAX_DOLLARS:
         hint = "write a number such as 2000, or nothing for no budget"
         raise UsageError(f"{text.strip()} is not an amount in US dollars", hint)
     connection.execute("delete from budget where org = %s and team is not distinct from %s", (by.org, team))

@@ -21,7 +21,7 @@ from backscroll.team.shares import Share, note_access, shared_with
 from backscroll.web.events import FEED, ChangeFeed
 from backscroll.web.state import VIEWER, ViewerState
 
-MOST_OPEN: Final = 32
+MAX_OPEN: Final = 32
 """Viewers that stay open, of all people; each holds up to two connections to the database."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
 NEWEST: Final = 20
@@ -117,7 +117,7 @@ class Viewers:
                 if self._loop is not None:
                     found.feed.attach(self._loop)
             self._open.move_to_end(key)
-            if len(self._open) > MOST_OPEN:
+            if len(self._open) > MAX_OPEN:
                 _, closed = self._open.popitem(last=False)
         if closed is not None:
             closed.feed.end()

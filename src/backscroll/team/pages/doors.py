@@ -16,7 +16,7 @@ from backscroll.team.people import Person, accept, invited, person_named, with_p
 from backscroll.team.secrets import SHORTEST_PASSWORD
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
 
-MOST_FAILURES: Final = (10, 200)
+MAX_FAILURES: Final = (10, 200)
 """Of one name from one address, and of one address, which may be that of a proxy before everyone."""
 PERIOD: Final = 900.0
 
@@ -32,7 +32,7 @@ class FailedSignIns:
         """Busy if there were too many failures lately."""
         now = time.monotonic()
         with self._lock:
-            for key, most in zip(keys, MOST_FAILURES, strict=True):
+            for key, most in zip(keys, MAX_FAILURES, strict=True):
                 lately = [at for at in self._failures.get(key, ()) if now - at < PERIOD]
                 if len(lately) >= most:
                     raise Busy("too many failed attempts", "try again in a quarter of an hour")
