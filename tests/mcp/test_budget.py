@@ -53,15 +53,21 @@ def test_the_longest_answer_that_fits_is_made(texts: list[str], max_tokens: int)
         assert len(made.texts) >= whole - 1
 
 
+def drawn_shelf(data: st.DataObject, folder: Path) -> Shelf:
+    """Two sessions of any texts."""
+    shelf = Shelf(folder)
+    for name in ("one", "two"):
+        texts = data.draw(st.lists(TEXTS, min_size=2, max_size=6))
+        shelf.write({session_path(name): session_of(name, texts)})
+    shelf.update()
+    return shelf
+
+
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shelf = Shelf(Path(folder))
-        for name in ("one", "two"):
-            texts = data.draw(st.lists(TEXTS, min_size=2, max_size=6))
-            shelf.write({session_path(name): session_of(name, texts)})
-        shelf.update()
+        shelf = drawn_shelf(data, Path(folder))
         for tool, arguments in CALLS:
             made = answer(shelf, tool, **arguments, max_tokens=data.draw(BUDGETS))
             # There is always room for a first part, so that asking for the rest makes progress.
@@ -72,11 +78,7 @@ def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:
 @given(st.data())
 def test_recall_has_the_passages_of_the_command_in_its_order_and_says_if_some_do_not_fit(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shelf = Shelf(Path(folder))
-        for name in ("one", "two"):
-            texts = data.draw(st.lists(TEXTS, min_size=2, max_size=6))
-            shelf.write({session_path(name): session_of(name, texts)})
-        shelf.update()
+        shelf = drawn_shelf(data, Path(folder))
         tokens = data.draw(BUDGETS)
         made = answer(shelf, "recall", question="what about the zebra?", max_tokens=tokens)
         with shelf.open() as library:

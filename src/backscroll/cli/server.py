@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -19,8 +19,23 @@ from backscroll.system import return_freed_memory
 SHORTEST_SECRET = 16
 
 if TYPE_CHECKING:
+    from backscroll.team.database import Database
     from backscroll.team.oidc import OidcSettings
-    from backscroll.team.serve import StartedServer
+    from backscroll.team.serve import ServerPlace, StartedServer
+
+
+class WebOptions(TypedDict):
+    """The values of `web_options`."""
+
+    host: str
+    port: int | None
+    url: str | None
+    oidc_issuer: str | None
+    oidc_client: str | None
+    oidc_admits_everyone: bool
+    oidc_groups: str
+    trusted_proxies: tuple[str, ...]
+    log_requests: bool
 
 
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,10 +68,12 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @global_options
 @click.pass_context
 def command(
-    context: click.Context, host: str, port: int | None, url: str | None, data: Path | None, database: str | None,
-    objects: str | None, oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
-    oidc_groups: str, trusted_proxies: tuple[str, ...], log_requests: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    data: Path | None,
+    database: str | None,
+    objects: str | None,
+    **web: Unpack[WebOptions],
+) -> None:
     """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
 
     Without options it starts a PostgreSQL of its own and keeps everything in one folder, on this machine only. It
@@ -76,63 +93,35 @@ def command(
     if current_request().demo:
         from backscroll.cli.server_demo import serve_demo
 
-        serve_demo(port, named=bool(data or database or objects or oidc_issuer or url))
+        serve_demo(web["port"], named=bool(data or database or objects or web["oidc_issuer"] or web["url"]))
         return
-    from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import open_database, prepare, serve_web, worker_process
+    from backscroll.team.serve import open_database, prepare, worker_process
 
     place = place_of(data, database, objects)
     return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
         with worker_process(place, opened):
-            oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone, oidc_groups)
-            serve_web(
-                place,
-                opened,
-                host=host,
-                port=port,
-                url=url,
-                oidc=oidc,
-                on_ready=_say,
-                trusted_proxies=networks_of(trusted_proxies),
-                log=_log_line if log_requests else None,
-            )
+            _serve(place, opened, **web)
 
 
 @command.command("web", short_help="Serve pages and take what machines send.")
 @web_options
 @place_options
 @global_options
-def server_web(
-    host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None,
-    oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
-    oidc_groups: str, trusted_proxies: tuple[str, ...], log_requests: bool,
-) -> None:  # fmt: skip
+def server_web(data: Path | None, database: str | None, objects: str | None, **web: Unpack[WebOptions]) -> None:
     """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
 
     \b
     Example:
       backscroll server web --database postgresql://… --objects s3://… --data /srv/backscroll
     """
-    from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import open_database, serve_web
+    from backscroll.team.serve import open_database
 
     place = place_of(data, database, objects)
     return_freed_memory()
     with open_database(place) as opened:
-        oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone, oidc_groups)
-        serve_web(
-            place,
-            opened,
-            host=host,
-            port=port,
-            url=url,
-            oidc=oidc,
-            on_ready=_say,
-            trusted_proxies=networks_of(trusted_proxies),
-            log=_log_line if log_requests else None,
-        )
+        _serve(place, opened, **web)
 
 
 @command.command("worker", short_help="Take what was sent into the libraries.")
@@ -175,6 +164,24 @@ def server_migrate(data: Path | None, database: str | None, objects: str | None)
         write_json({"migrations": done})
     else:
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
+
+
+def _serve(place: "ServerPlace", opened: "Database", **web: Unpack[WebOptions]) -> None:
+    """Serve until Ctrl-C."""
+    from backscroll.team.proxies import networks_of
+    from backscroll.team.serve import serve_web
+
+    serve_web(
+        place,
+        opened,
+        host=web["host"],
+        port=web["port"],
+        url=web["url"],
+        oidc=_oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"]),
+        on_ready=_say,
+        trusted_proxies=networks_of(web["trusted_proxies"]),
+        log=_log_line if web["log_requests"] else None,
+    )
 
 
 def _oidc(issuer: str | None, client: str | None, admits_everyone: bool, groups: str) -> "OidcSettings | None":
