@@ -42,19 +42,19 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say where a server listens."""
     for option in (
         click.option("--oidc-admits-everyone", is_flag=True, envvar="BACKSCROLL_OIDC_ADMITS_EVERYONE",
-                     help="Everyone whom the provider lets in becomes a member; else only invited people."),
+                     help="Make everyone whom the provider signs in a member; without it, only invited people."),
         click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
-                     help="Who signs in is in the teams that are called as the groups in this claim."),
+                     help="Put people who sign in into the teams named by the groups in this claim."),
         click.option("--log-requests", is_flag=True, envvar="BACKSCROLL_LOG_REQUESTS",
                      help="Write a line of JSON for each request to stderr: no addresses, texts or secrets."),
         click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
                      metavar="NETWORK", help="Believe X-Forwarded-For of proxies in this network; can be repeated."),
         click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
-                     help="Our name there; the secret is read from BACKSCROLL_OIDC_SECRET."),
+                     help="This server's client id there; the secret is read from BACKSCROLL_OIDC_SECRET."),
         click.option("--oidc-issuer", envvar="BACKSCROLL_OIDC_ISSUER", metavar="URL",
                      help="An OpenID Connect provider to sign in through."),
         click.option("--url", envvar="BACKSCROLL_URL", metavar="URL",
-                     help="Where people find it, if a proxy is before it: https://…"),
+                     help="The address that people use, if a proxy stands in front of it: https://…"),
         click.option("--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one."),
         click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
     ):  # fmt: skip
