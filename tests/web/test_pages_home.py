@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.library.support import Shelf
@@ -155,6 +155,17 @@ def test_spend_is_that_of_the_last_days(tmp_path: Path) -> None:
     shelf.update()
     text = Viewer(shelf).get("/").text
     assert "7 days $5.00 1.0M tokens 30 days $5.00 1.0M tokens 365 days $5.00 1.0M tokens" in text
+
+
+def test_a_month_without_spend_is_one_sentence(tmp_path: Path) -> None:
+    then = f"{datetime.now(UTC) - timedelta(days=60):%Y-%m-%dT%H:%M}"
+    rows = draw(CHAT.format(name="old", time=then), session="old", model="claude-opus-4-5-20251101")
+    rows[1]["message"]["usage"] = {"input_tokens": 1_000_000, "output_tokens": 0}
+    shelf = Shelf(tmp_path).write({session_path("old"): jsonl(rows)})
+    shelf.update()
+    text = Viewer(shelf).get("/").text
+    assert "Nothing in the last 30 days. 365 days $5.00 1.0M tokens" in text
+    assert "$0.00" not in text
 
 
 def test_a_day_of_the_year_leads_to_what_was_said_on_it(tmp_path: Path) -> None:

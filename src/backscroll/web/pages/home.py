@@ -115,16 +115,23 @@ def _days(library: Library) -> dict[date, tuple[int, int, int]]:
 
 def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
     today = datetime.now().astimezone().date()
+    sums = {
+        length: [amounts for day, amounts in days.items() if today - timedelta(days=length) < day <= today]
+        for length in (1, 7, 30, 365)
+    }
     parts = []
-    for name, length in (("Today", 1), ("7 days", 7), ("30 days", 30), ("365 days", 365)):
-        inside = [sums for day, sums in days.items() if today - timedelta(days=length) < day <= today]
-        cost, tokens = sum(sums[2] for sums in inside), sum(sums[1] for sums in inside)
-        parts.append(
-            el("div", el("dt", name), el("dd", dollars(cost), el("small", f"{short(tokens)} tokens", class_="muted")))
-        )
+    for length, inside in sums.items():
+        cost, tokens = sum(amounts[2] for amounts in inside), sum(amounts[1] for amounts in inside)
+        amount = el("dd", dollars(cost), el("small", f"{short(tokens)} tokens", class_="muted"))
+        parts.append(el("div", el("dt", "Today" if length == 1 else f"{length} days"), amount))
+    if sums[30]:
+        note = NOTHING
+    else:
+        parts, note = parts[-1:], el("p", "Nothing in the last 30 days.", class_="muted")
     return el(
         "section",
         el("h2", "Spend ", el("a", "Details", href="/spend", class_="more")),
+        note,
         el("dl", parts, class_="figures"),
         class_="card",
         aria_label="Spend",
