@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.conversation.signatures import LONGEST, command_kind, signature_of
+from backscroll.conversation.signatures import MAX_SIGNATURE_LENGTH, command_kind, signature_of
 
 GO = """Exit code 1
 [test] $ go test ./...
@@ -90,7 +90,7 @@ def test_the_end_of_a_long_output_is_looked_at() -> None:
 @given(st.text())
 def test_any_text_has_a_short_signature_of_one_line(text: str) -> None:
     signature = signature_of(text)
-    assert len(signature) <= LONGEST or signature.lower().startswith("exit code")
+    assert len(signature) <= MAX_SIGNATURE_LENGTH or signature.lower().startswith("exit code")
     assert "\n" not in signature
     assert isinstance(command_kind(text), str)
 

@@ -84,7 +84,8 @@ def test_list_shows_the_newest_chats_soon_on_a_terminal_only(shelf: Shelf) -> No
     """`script` gives the program a terminal."""
     program = (
         "import sys; from backscroll.cli import main, output; from backscroll.library.indexing import tasks;"
-        "tasks.FIRST_BATCH_BYTES = tasks.BATCH_BYTES = 1; output.SOON = -1; sys.exit(main.run(sys.argv[1:]))"
+        "tasks.FIRST_BATCH_BYTES = tasks.BATCH_BYTES = 1; output.FIRST_LIST_AFTER = -1;"
+        "sys.exit(main.run(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", f"'{program}'", "list", "--home", f"{shelf.home}", "--library", f"{shelf.folder}"]
 

@@ -5,7 +5,7 @@ import pytest
 from backscroll.errors import UsageError
 from backscroll.store.local import sql
 from backscroll.store.local.schema import VIEWS
-from backscroll.store.reader import Table
+from backscroll.store.reader import StatementResult
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
 
@@ -19,7 +19,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return shelf
 
 
-def ask(shelf: Shelf, statement: str, limit: int = 1000) -> Table:
+def ask(shelf: Shelf, statement: str, limit: int = 1000) -> StatementResult:
     with shelf.open() as library:
         return library.sql(statement, limit=limit, seconds=20.0)
 

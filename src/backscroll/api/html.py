@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from backscroll.render.search_results import highlighted
 from backscroll.render.terminal import clean_line, moment
 
-LONGEST: Final = 120
+MAX_CELL_LENGTH: Final = 120
 STYLE: Final = "text-align: left; vertical-align: top"
 
 
@@ -25,8 +25,8 @@ def cell(value: Any) -> str:  # noqa: ANN401 - whatever a row has
 
 def text(value: str) -> str:
     """A text as HTML, short and on one line."""
-    cleaned = clean_line(value[: 4 * LONGEST])
-    return escape(cleaned if len(cleaned) <= LONGEST else cleaned[: LONGEST - 1] + "…")
+    cleaned = clean_line(value[: 4 * MAX_CELL_LENGTH])
+    return escape(cleaned if len(cleaned) <= MAX_CELL_LENGTH else cleaned[: MAX_CELL_LENGTH - 1] + "…")
 
 
 def highlight_html(value: str, highlights: Iterable[tuple[int, int]]) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from backscroll.library.chats.branch_comparison import ComparedBranch, FileChange
     from backscroll.library.library import Library
 
-LONGEST: Final = 90
+MAX_LINE_LENGTH: Final = 90
 
 
 def show_comparison(library: "Library", stored: "StoredChat", left: int, right: int, *, as_json: bool) -> None:
@@ -59,4 +59,4 @@ def _change(change: "FileChange | None") -> str:
 
 def _short(text: str) -> str:
     line = clean_line(text)
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return line if len(line) <= MAX_LINE_LENGTH else line[: MAX_LINE_LENGTH - 1] + "…"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "_BACKSCROLL_COMPLETE"
 """By which the scripts ask us, as click defines it."""
-MOST: Final = 50
+MAX_SUGGESTIONS: Final = 50
 LONGEST_TITLE: Final = 60
 
 
@@ -39,9 +39,9 @@ class ChatIds(click.types.StringParamType):
         return [
             CompletionItem(about.id[:8] if len(incomplete) <= 8 else about.id, help=_short(about.title))
             for library in _library(ctx)
-            for about in (stored.overview for stored in library.chats(limit=None if incomplete else MOST))
+            for about in (stored.overview for stored in library.chats(limit=None if incomplete else MAX_SUGGESTIONS))
             if about.id.startswith(incomplete)
-        ][:MOST]
+        ][:MAX_SUGGESTIONS]
 
 
 class QueryWords(click.types.StringParamType):
@@ -61,7 +61,7 @@ class QueryWords(click.types.StringParamType):
             found = [typed[:start] + option for option in options]
         else:
             found = []
-        return [CompletionItem(f"{before}{space}{word}") for word in found[:MOST]]
+        return [CompletionItem(f"{before}{space}{word}") for word in found[:MAX_SUGGESTIONS]]
 
 
 class Tags(click.types.StringParamType):
@@ -72,7 +72,7 @@ class Tags(click.types.StringParamType):
         return [CompletionItem(tag) for tag in _tags(ctx) if tag.startswith(incomplete)]
 
 
-class Projects(click.types.StringParamType):
+class ProjectNames(click.types.StringParamType):
     """The last parts of the paths of projects."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -87,7 +87,7 @@ def prepare(command: click.Command) -> None:
         if isinstance(parameter, click.Argument) and named in KINDS:
             parameter.type = KINDS[named]
         elif parameter.name == "project":
-            parameter.type = Projects()
+            parameter.type = ProjectNames()
 
 
 def _library(context: click.Context) -> "Iterator[Library]":

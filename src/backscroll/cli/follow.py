@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from backscroll.render.following import NewParts
 
 LAST = 10
-WIDEST = 120
+MAX_WIDTH = 120
 SPEED = 4
 """How much faster the sample session is played in the demo."""
 
@@ -106,7 +106,7 @@ def _write(messages: "Iterable[Message]", new: "NewParts") -> None:
         from backscroll.render.pretty import pretty
 
         color = click.get_current_context().find_root().color is not False
-        pieces = pretty(parts, min(shutil.get_terminal_size().columns, WIDEST), color=color)
+        pieces = pretty(parts, min(shutil.get_terminal_size().columns, MAX_WIDTH), color=color)
     else:
         from backscroll.render.markdown import markdown
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from backscroll.library.indexing.update import Updated
     from backscroll.library.library import Library
 
-SOON = 0.8
+FIRST_LIST_AFTER = 0.8
 """How long a first update may take before the newest chats are listed, in seconds."""
 
 
@@ -125,7 +125,7 @@ def open_library(
     settings = request.settings()
     homes = open_homes(settings)
     library = local_library(settings, homes, keeps=not as_it_is)
-    end = time.monotonic() + SOON
+    end = time.monotonic() + FIRST_LIST_AFTER
     try:
         with ProgressLine(quiet=request.quiet) as progress:
             updated = library.refresh(

@@ -11,7 +11,7 @@ from backscroll.cli.paging import width, write_lines, write_pieces
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
-    from backscroll.library import Table
+    from backscroll.library import StatementResult
     from backscroll.library.library import Library
 
 
@@ -61,7 +61,7 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
         write_note(warning(f"only the first {count:,} rows: there are more, {hint}"))
 
 
-def _write(found: "Table", shape: str) -> None:
+def _write(found: "StatementResult", shape: str) -> None:
     from backscroll.render.tables import has_room, plain_value, records, table
 
     if shape == "json":

@@ -6,7 +6,7 @@ Also the kind of a shell command, so that two tries of the same thing are known 
 import re
 from typing import Final
 
-LONGEST: Final = 160
+MAX_SIGNATURE_LENGTH: Final = 160
 LONGEST_LINE: Final = 1_000
 """How much of a line is used for a signature."""
 SEARCHED: Final = 10_000
@@ -20,7 +20,7 @@ def signature_of(text: str) -> str:
         return line.removeprefix("Error: ")
     for pattern, stand_in in PARTS:
         line = pattern.sub(stand_in, line)
-    return " ".join(line.split())[:LONGEST].rstrip()
+    return " ".join(line.split())[:MAX_SIGNATURE_LENGTH].rstrip()
 
 
 def command_kind(command: str) -> str:

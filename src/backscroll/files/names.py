@@ -7,7 +7,7 @@ say; this is for finding the folder of a known path.
 import unicodedata
 from typing import Final
 
-LONGEST: Final = 200
+MAX_NAME_LENGTH: Final = 200
 
 
 def project_folder(path: str) -> str:
@@ -18,9 +18,9 @@ def project_folder(path: str) -> str:
     units = unicodedata.normalize("NFC", path).encode("utf-16-le", "surrogatepass")
     codes = [int.from_bytes(units[at : at + 2], "little") for at in range(0, len(units), 2)]
     name = "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else "-" for code in codes)
-    if len(name) <= LONGEST:
+    if len(name) <= MAX_NAME_LENGTH:
         return name
-    return f"{name[:LONGEST]}-{_base36(abs(_hash(codes)))}"
+    return f"{name[:MAX_NAME_LENGTH]}-{_base36(abs(_hash(codes)))}"
 
 
 def _hash(codes: list[int]) -> int:

@@ -22,8 +22,8 @@ from backscroll.errors import UsageError, storage_error
 VARIABLE: Final = "BACKSCROLL_TOKEN"
 OTHER_WAYS: Final = f"set {VARIABLE}, or write the token to a file and name it with --token-file"
 
-SHORTEST: Final = 16
-LONGEST: Final = 256
+MIN_TOKEN_LENGTH: Final = 16
+MAX_TOKEN_LENGTH: Final = 256
 """Length limits of a token that the user chose."""
 NONCE: Final = 22
 """Length of the random part of a code: 128 bits."""
@@ -97,9 +97,10 @@ def chosen_token(file: Path | None, environment: Mapping[str, str] = os.environ)
 
 def check_token(token: str) -> None:
     """Check that a token fits into a header and is hard to guess."""
-    if not SHORTEST <= len(token) <= LONGEST or not all("!" <= character <= "~" for character in token):
+    is_printable = all("!" <= character <= "~" for character in token)
+    if not (is_printable and MIN_TOKEN_LENGTH <= len(token) <= MAX_TOKEN_LENGTH):
         raise UsageError(
-            f"a token must be {SHORTEST} to {LONGEST} ASCII characters without spaces",
+            f"a token must be {MIN_TOKEN_LENGTH} to {MAX_TOKEN_LENGTH} ASCII characters without spaces",
             "choose another, or leave it out to get a random one",
         )
 
@@ -116,7 +117,7 @@ def _read(file: Path) -> str:
                 raise UsageError(f"other users can read {file}", f"run chmod 600 {file}, and choose a new token")
             if not system.is_own(status) and status.st_uid != 0:
                 raise UsageError(f"{file} belongs to another user", "use a file of your own")
-            line = opened.readline(LONGEST + 2)
+            line = opened.readline(MAX_TOKEN_LENGTH + 2)
     except OSError as error:
         raise storage_error(error, "cannot read the token") from error
     return line.decode("utf-8", "replace").strip()

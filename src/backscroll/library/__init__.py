@@ -4,6 +4,6 @@ Import a name from the module that defines it; the names here are values from be
 """
 
 from backscroll.files.homes import Home
-from backscroll.store.reader import Facets, Hit, StoredChat, Table
+from backscroll.store.reader import Facets, Hit, StatementResult, StoredChat
 
-__all__ = ["Facets", "Hit", "Home", "StoredChat", "Table"]
+__all__ = ["Facets", "Hit", "Home", "StatementResult", "StoredChat"]

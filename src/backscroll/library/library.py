@@ -29,7 +29,7 @@ from backscroll.records.sidecars import LiveSession
 from backscroll.settings import Settings
 from backscroll.store.base import DamagedStoreError, SqlView, Store
 from backscroll.store.batches import microseconds
-from backscroll.store.reader import EVERYTHING, Facets, Hit, Scope, StoredChat, StoreReader, Table, Totals
+from backscroll.store.reader import EVERYTHING, Facets, Hit, Scope, StatementResult, StoredChat, StoreReader, Totals
 
 if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
@@ -260,7 +260,7 @@ class Library:
         """Indexed words similar to those of a query that are not."""
         return [word for wanted in query.words for word in self.reader.similar(wanted)[:3]]
 
-    def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> Table:
+    def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> StatementResult:
         """Run a read-only statement about the whole library, whichever homes are open."""
         return self.store.within(EVERYTHING).sql(statement, limit, seconds)
 

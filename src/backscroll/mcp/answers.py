@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from backscroll.library.memory.budget import tokens_of
 
-SHORTEST: Final = 40
+MIN_PIECE_LENGTH: Final = 40
 """A shorter piece of a text is not worth returning, unless nothing more fits."""
 
 LARGER: Final = "use a larger max_tokens, or read around a message with read"
@@ -60,7 +60,7 @@ def fit(
             high = middle - 1
     taken = low - 1 if best is not None else 0
     longest = length_of(taken) if taken < count else 0
-    least = SHORTEST if taken else 1
+    least = MIN_PIECE_LENGTH if taken else 1
     low, high = least, min(longest - 1, max_tokens * 8)
     while low <= high:
         middle = (low + high) // 2
@@ -126,11 +126,11 @@ def _fields(value: dict[str, Any], indent: str) -> list[str]:
     short = [
         f"{name} {_scalar(item)}"
         for name, item in value.items()
-        if not isinstance(item, (dict, list)) and name not in LONG
+        if not isinstance(item, (dict, list)) and name not in LONG_FIELDS
     ]
     lines = [indent + ", ".join(short)] if short else []
     for name, item in value.items():
-        if isinstance(item, (dict, list)) or name in LONG:
+        if isinstance(item, (dict, list)) or name in LONG_FIELDS:
             lines += _lines(name, item, indent)
     return lines
 
@@ -142,7 +142,7 @@ def _scalar(value: Any) -> str:  # noqa: ANN401
 
 
 LAST: Final = ("pending", "cut", "rest")
-LONG: Final = frozenset({"text", "error"})
+LONG_FIELDS: Final = frozenset({"text", "error"})
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:

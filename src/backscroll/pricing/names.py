@@ -14,7 +14,7 @@ def plain_name(model: str) -> str:
     No guess is made at a version: `claude-opus-4-5` and `claude-opus-4-9` stay two models.
     """
     written = model.strip().lower()
-    if len(written) > LONGEST:
+    if len(written) > MAX_NAME_LENGTH:
         return written
     name = _AROUND.sub("", _VARIANT.sub("", written))
     match = _CLAUDE.fullmatch(_ISSUE.sub("", name, count=1).replace(".", "-"))
@@ -29,7 +29,7 @@ def plain_name(model: str) -> str:
 
 
 FAMILY_FIRST: Final = 4
-LONGEST: Final = 300
+MAX_NAME_LENGTH: Final = 300
 """No name is longer, ARNs included; whatever is would only keep the patterns busy."""
 _VARIANT: Final = re.compile(r"\[[^\]]*\]$")
 """`[1m]`: the long context, which changes no name of a price."""

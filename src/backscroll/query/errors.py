@@ -51,10 +51,10 @@ def _visible(character: str) -> str:
 def _cells(character: str) -> int:
     if unicodedata.category(character) in COMBINING:
         return 0
-    return 2 if unicodedata.east_asian_width(character) in WIDE else 1
+    return 2 if unicodedata.east_asian_width(character) in WIDE_CHARACTERS else 1
 
 
 SELECTORS: Final = ("\ufe00", "\ufe0f")
 UNCERTAIN: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
 COMBINING: Final = {"Mn", "Me"}
-WIDE: Final = {"W", "F"}
+WIDE_CHARACTERS: Final = {"W", "F"}

@@ -9,9 +9,9 @@ from typing import Final
 
 NAME: Final = re.compile(r"-(?P<name>[A-Za-z0-9][\w.,=+-]*)(?=[\s)]|\Z)", re.ASCII)
 WORD_BEFORE: Final = re.compile(r"(?:^|\s)(?!(?:OR|AND|NOT)\s)[\w.+-]{2,}\s+\Z")
-LONGEST: Final = 200
+MAX_LOOKBACK: Final = 200
 """How far to look back for a word."""
-SHORT: Final = 3
+MAX_SHORT_FLAGS: Final = 3
 """The most letters of an option that may have vowels, such as `-la`."""
 VOWELS: Final = re.compile("[aeiou]", re.IGNORECASE)
 COMMANDS: Final = frozenset(
@@ -21,7 +21,7 @@ COMMANDS: Final = frozenset(
     "systemctl tail tar tee touch tr uniq unzip uv wc wget xargs yarn zip zsh".split()
 )
 """Commands with short options, such as `-rf`."""
-LONG: Final = frozenset("clang ffmpeg find g++ gcc go java javac openssl terraform".split())
+LONG_OPTION_COMMANDS: Final = frozenset("clang ffmpeg find g++ gcc go java javac openssl terraform".split())
 """Commands with long options after one dash, such as `-name`."""
 
 
@@ -35,7 +35,7 @@ def flag_at(text: str, start: int) -> str | None:
         return name
     before = {word.lstrip("+(") for word in text[:start].lower().split()}
     if len(name) == 1:
-        is_after_word = WORD_BEFORE.search(text, max(0, start - LONGEST), start)
+        is_after_word = WORD_BEFORE.search(text, max(0, start - MAX_LOOKBACK), start)
         return name if is_after_word or before & COMMANDS else None
-    is_short = len(name) <= SHORT or VOWELS.search(name) is None
-    return name if before & LONG or (is_short and before & COMMANDS) else None
+    is_short = len(name) <= MAX_SHORT_FLAGS or VOWELS.search(name) is None
+    return name if before & LONG_OPTION_COMMANDS or (is_short and before & COMMANDS) else None

@@ -21,7 +21,7 @@ SIGN_FIRST: Final = re.compile(
 )
 SIGN_LAST: Final = re.compile(r"(?<![\w.+#$-])[A-Za-z]\w{0,15}(?:\+\+|#)(?![\w#+])", re.ASCII)
 """`c++`, `C#`."""
-LONGEST: Final = 18
+MAX_SIGN_LOOKBACK: Final = 18
 
 
 def signed_word(word: str) -> str | None:
@@ -36,6 +36,6 @@ def signed_words(text: str) -> set[str]:
         at = text.find(sign)
         while at >= 0:
             if at and text[at - 1].isalnum():
-                names.update(SIGN_LAST.findall(text[max(0, at - LONGEST) : at + 3]))
+                names.update(SIGN_LAST.findall(text[max(0, at - MAX_SIGN_LOOKBACK) : at + 3]))
             at = text.find(sign, at + len(sign))
     return {name.translate(LETTERS) for name in names}

@@ -48,7 +48,7 @@ def layout_of(width: int, height: int) -> PickerLayout:
     """The list beside the preview on a wide screen, above it on a narrow one, and alone on a small one."""
     body = max(1, height - 3)
     entry = 1 if body < 6 or width < 24 else 2
-    if width >= WIDE and body >= 6:
+    if width >= WIDE_TERMINAL and body >= 6:
         list_width = min(max(44, width * 2 // 5), 90)
         return PickerLayout(width, height, list_width, body, entry, width - list_width - 3, body, is_beside=True)
     if body >= 14:
@@ -267,7 +267,7 @@ def _foot(picker: Picker, width: int) -> Line:
     return fitted([("dim", shown)], width)
 
 
-WIDE: Final = 100
+WIDE_TERMINAL: Final = 100
 SORTS: Final = ("relevance", "newest", "oldest")
 KEYS: Final = ("Enter open", "Esc quit", "? help", "^R resume", "^Y copy", "Tab pin", "^T order", "^F ^B scroll")
 """Most important first: as many as fit are shown."""

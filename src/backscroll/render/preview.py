@@ -47,10 +47,10 @@ def _message_lines(item: PreviewMessage, width: int) -> Iterator[Line]:
     lines = [
         line for text in clean(item.text).splitlines() for line in wrapped([(look, text.expandtabs(4))], width - 2)
     ]
-    for number, line in enumerate(lines[:LONGEST]):
+    for number, line in enumerate(lines[:MAX_LINES]):
         yield ((look, mark if number == 0 else "  " if mark else ""), *line)
-    if len(lines) > LONGEST:
-        yield (("dim", f"  … {len(lines) - LONGEST} more lines"),)
+    if len(lines) > MAX_LINES:
+        yield (("dim", f"  … {len(lines) - MAX_LINES} more lines"),)
 
 
-LONGEST: Final = 12
+MAX_LINES: Final = 12

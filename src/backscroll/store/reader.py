@@ -212,7 +212,7 @@ class PendingCounts(NamedTuple):
     roles: tuple[str, ...]
 
 
-class Table(NamedTuple):
+class StatementResult(NamedTuple):
     """The result of a statement."""
 
     columns: list[str]
@@ -323,7 +323,7 @@ class StoreReader(Protocol):
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
         """The call of a result, and all calls, results and answers after it, up to the next prompt."""
 
-    def sql(self, statement: str, limit: int, seconds: float) -> Table:
+    def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run a read-only statement about what the scope lets the asker see. UsageError if the engine cannot limit a
         statement, and the scope is less than everything.
         """

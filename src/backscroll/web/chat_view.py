@@ -25,7 +25,7 @@ from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, M
 from backscroll.web.addresses import agent_address, chat_address, part
 from backscroll.web.asker import author_name
 
-LONGEST: Final = 120
+MAX_HEADING_LENGTH: Final = 120
 MAX_AT_ONCE: Final = 2000
 """Up to this many messages, the outline comes with the page."""
 
@@ -236,7 +236,7 @@ class ChatView:
             OutlineItem(
                 id=heading.key,
                 kind=str(heading.kind),
-                text=heading.text[:LONGEST],
+                text=heading.text[:MAX_HEADING_LENGTH],
                 when=heading.when,
                 chunk=heading.at // CHUNK,
                 messages=heading.messages,

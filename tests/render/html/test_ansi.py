@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.ansi import LONGEST, terminal_html
+from backscroll.render.html.ansi import MAX_STYLED, terminal_html
 from tests.render.html.markup_parser import assert_harmless, look
 
 
@@ -73,7 +73,7 @@ def test_all_other_sequences_are_dropped(sequence: str) -> None:
 
 
 def test_very_long_output_has_no_colours_but_all_its_text() -> None:
-    assert look(terminal_html("\x1b[31mab\r" * LONGEST)).text == "ab" * LONGEST
+    assert look(terminal_html("\x1b[31mab\r" * MAX_STYLED)).text == "ab" * MAX_STYLED
 
 
 @given(

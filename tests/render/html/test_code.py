@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from backscroll.render.html.code import (
     LANGUAGES,
-    LONGEST,
     LONGEST_LINE,
+    MAX_HIGHLIGHTED,
     code,
     highlight,
     highlight_lines,
@@ -46,7 +46,7 @@ def test_unknown_languages_are_plain(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x = 1\n" * LONGEST,
+        "x = 1\n" * MAX_HIGHLIGHTED,
         "x = '" + "a" * LONGEST_LINE,
         "x\n" + "\n" * 50,
         "x" + " " * 600 + "y",

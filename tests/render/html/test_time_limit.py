@@ -9,9 +9,9 @@ from pygments.lexer import DelegatingLexer
 from backscroll.render.html.code import (
     BLOCK_TOO_SLOW,
     LANGUAGES,
-    LONGEST,
     LONGEST_UNTIMED,
     MAX_ERRORS,
+    MAX_HIGHLIGHTED,
     PAGE_TOO_SLOW,
     code,
     get_lexer,
@@ -86,7 +86,7 @@ def test_without_a_clock_only_short_code_is_coloured() -> None:
     assert "<span" not in highlight(long, "python")
     with timed(clock(0.0)):
         assert "<span" in highlight(long, "python")
-        assert "<span" not in highlight("x = 1\n" * (LONGEST // 6 + 1), "python")
+        assert "<span" not in highlight("x = 1\n" * (MAX_HIGHLIGHTED // 6 + 1), "python")
 
 
 @pytest.mark.parametrize("language", ["js", "go", "perl", "java", "rust"])

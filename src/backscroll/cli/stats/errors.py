@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Report, ReportRequest
 
 
-LONGEST = 300
+MAX_EXAMPLE_LENGTH = 300
 """How many characters of an example to print."""
 
 
@@ -64,7 +64,7 @@ def _for_people(report: "Report", asked: "ReportRequest", *, examples: bool) -> 
     for row in report.as_dicts():
         last = f"{asked.local(datetime.fromisoformat(row['last'])):%Y-%m-%d}" if row["last"] else "-"
         rows.append((row["count"], row["chats"], last, row["solved_share"], row["tool"], row["signature"]))
-        shown.append((row["example_chat"], row["example_message"], row["example"][:LONGEST]))
+        shown.append((row["example_chat"], row["example_message"], row["example"][:MAX_EXAMPLE_LENGTH]))
     changed = replace(
         report, columns=("count", "chats", "last", "solved_share", "tool", "signature"), rows=rows, bar=None
     )

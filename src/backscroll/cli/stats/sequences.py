@@ -40,7 +40,7 @@ def command(
       backscroll stats sequences project:shop --since 30d --json
       backscroll stats sequences --loops
     """
-    from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, sequences
+    from backscroll.library.analytics.sequences import MAX_LENGTH, MIN_LENGTH, loops, sequences
 
     _, library, asked = begin(query, since, until)
     if with_loops:
@@ -48,7 +48,7 @@ def command(
         if not as_csv and not current_request().json:
             report = _for_people(report, asked)
     else:
-        report = sequences(library, asked, (length or SHORTEST, length or LONGEST), fold=fold)
+        report = sequences(library, asked, (length or MIN_LENGTH, length or MAX_LENGTH), fold=fold)
     finish(report, as_csv=as_csv, limit=limit)
 
 

@@ -22,7 +22,7 @@ COLUMNS: Final = (
 MINUTES: Final = 60 * 1_000_000
 FIRST: Final = "first answer"
 PAUSES: Final = ((5 * MINUTES, "up to 5 min"), (60 * MINUTES, "5 min to 1 h"))
-LONGEST: Final = "more than 1 h"
+LONGEST_PAUSE: Final = "more than 1 h"
 
 
 class CacheTotals:
@@ -66,7 +66,7 @@ def pause_before(answer: SpentAnswer) -> str:
     """The time since the previous answer."""
     if answer.gap is None:
         return FIRST
-    return next((name for most, name in PAUSES if answer.gap <= most), LONGEST)
+    return next((name for most, name in PAUSES if answer.gap <= most), LONGEST_PAUSE)
 
 
 def _uncached_cost(answer: SpentAnswer, prices: Prices, whole: int) -> int | None:
@@ -110,7 +110,7 @@ def _names(asked: ReportRequest, by: str) -> Callable[[SpentAnswer], str]:
 
 def _ordered(groups: dict[str, CacheTotals], by: str) -> list[str]:
     if by == "pause":
-        order = [FIRST, *(name for _, name in PAUSES), LONGEST]
+        order = [FIRST, *(name for _, name in PAUSES), LONGEST_PAUSE]
         return [name for name in order if name in groups]
     if by in PERIODS:
         return sorted(groups, reverse=True)

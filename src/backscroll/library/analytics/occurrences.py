@@ -14,7 +14,7 @@ from backscroll.store.tool_call_rows import ToolCallRow
 
 STATES: Final = (CallState.ERROR, CallState.DENIED, CallState.INTERRUPTED)
 """How a call can end that did not succeed."""
-LONGEST: Final = 500
+MAX_RESULT_LENGTH: Final = 500
 
 
 def failed_calls(
@@ -80,4 +80,5 @@ def interruptions(library: Library, asked: ReportRequest) -> Report:
 def _result(texts: Texts, call: ToolCallRow) -> str:
     if call.result_source is None or call.result_start is None or call.result_length is None:
         return ""
-    return texts.text(call.result_source, call.result_start, call.result_length, call.result_block or 0)[:LONGEST]
+    text = texts.text(call.result_source, call.result_start, call.result_length, call.result_block or 0)
+    return text[:MAX_RESULT_LENGTH]

@@ -14,7 +14,7 @@ COLUMNS: Final = (
     "prompts", "queued", "characters", "length_p50", "length_p90", "interruptions", "abandoned", "repeated",
     "rework_share",
 )  # fmt: skip
-SHORTEST: Final = 20
+MIN_PROMPT_LENGTH: Final = 20
 """Shorter prompts are not counted as repeated: `go on`, `yes`."""
 LONGEST_TEXT: Final = 200
 """How much of a prompt is stored."""
@@ -72,7 +72,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
             f"{count(found.copies, 'copy', 'copies')} not counted again"
         ),
         "what agents were told, and slash commands, are not counted",
-        f"rework: undone by a rewind, or the same text again in a chat ({SHORTEST} characters or more)",
+        f"rework: undone by a rewind, or the same text again in a chat ({MIN_PROMPT_LENGTH} characters or more)",
     ]
     if found.without_time:
         notes.append(f"{count(found.without_time, 'row')} without a time not included")
@@ -93,7 +93,7 @@ def count_prompts(library: Library, asked: ReportRequest, by: str = "project") -
             text = " ".join(start.split()).casefold()
             # Only the start of a long text is stored; together with its length it identifies the text.
             said = (text, size if len(start) >= LONGEST_TEXT else 0)
-            again = len(text) >= SHORTEST and said in before
+            again = len(text) >= MIN_PROMPT_LENGTH and said in before
             before.add(said)
             if not inside(time):
                 continue

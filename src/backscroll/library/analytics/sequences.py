@@ -11,14 +11,14 @@ from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.tool_call_rows import ToolCallRow
 
-SHORTEST, LONGEST = 2, 4
+MIN_LENGTH, MAX_LENGTH = 2, 4
 LOOP: Final = 3
 """How many failures in a row make a loop."""
 ARROW: Final = " → "
 
 
 def sequences(
-    library: Library, asked: ReportRequest, lengths: tuple[int, int] = (SHORTEST, LONGEST), *, fold: bool = False
+    library: Library, asked: ReportRequest, lengths: tuple[int, int] = (MIN_LENGTH, MAX_LENGTH), *, fold: bool = False
 ) -> Report:
     """Tools that follow one another inside a turn, the most frequent first.
 

@@ -8,7 +8,7 @@ from backscroll.library.analytics.cost_parts import PARTS, cause_of_rewriting, r
 from backscroll.library.analytics.spend import SpentItem
 from backscroll.library.analytics.wording import count
 
-MOST: Final = 3
+MAX_REASONS: Final = 3
 LEAST_SHARE: Final = 0.12
 """A part of less than this share of the cost explains nothing."""
 LONG_OUTPUT: Final = 4_000
@@ -40,7 +40,7 @@ def reasons(items: Sequence[SpentItem]) -> list[Reason]:
     total = sum(parts.values())
     if not total:
         return []
-    largest = sorted(parts, key=lambda name: (-parts[name], name))[:MOST]
+    largest = sorted(parts, key=lambda name: (-parts[name], name))[:MAX_REASONS]
     return [
         Reason(name, parts[name], parts[name] / total, TEXTS[name](items))
         for name in largest

@@ -11,7 +11,7 @@ from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.tool_call_rows import CallSums, ToolCallDimension
 
-LONGEST: Final = 24 * 3600 * 1_000_000
+MAX_DURATION: Final = 24 * 3600 * 1_000_000
 """A longer time is not a duration: the computer slept, or the result was written when the session was resumed."""
 DIMENSIONS: Final[dict[str, ToolCallDimension]] = {
     "tool": "tool",
@@ -54,7 +54,7 @@ class ToolTotals:
         if sums.state not in ANSWERED:
             return
         timed = sorted(took for took in sums.took if took is not None)
-        first, end = bisect_left(timed, 0), bisect_right(timed, LONGEST)
+        first, end = bisect_left(timed, 0), bisect_right(timed, MAX_DURATION)
         self.untimed += len(sums.took) - len(timed)
         self.backwards += first
         self.too_long += len(timed) - end

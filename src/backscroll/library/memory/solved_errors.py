@@ -74,7 +74,7 @@ def errors_like(
                 likeness = likeness_of(own, signature) * (1.0 if hit.is_error else NOT_FLAGGED)
                 if likeness >= LIKE:
                     found[key] = ErrorMatch(hit, chat.chat, said, own, likeness)
-        if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH:
+        if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH_EXACT_MATCHES:
             break
     return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MAX_SIMILAR_ERRORS]
 
@@ -176,7 +176,7 @@ MAX_HITS: Final = 6
 MAX_SIMILAR_ERRORS: Final = 12
 MAX_EDITS: Final = 2
 MAX_OTHER_STEPS: Final = 1
-ENOUGH: Final = 3
+ENOUGH_EXACT_MATCHES: Final = 3
 """With this many exact matches, results that are not marked as errors are not searched."""
 WITHIN: Final = 20
 """How many calls after an error are checked."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from backscroll.errors import UsageError
-from backscroll.library import Table
+from backscroll.library import StatementResult
 from backscroll.mcp.answers import Quoted, ToolAnswer, fit
 from backscroll.mcp.arguments import ToolArguments
 from backscroll.mcp.call_context import CallContext
@@ -44,7 +44,7 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
     is_schema = not wanted.sql.strip()
     if is_schema:
         views = [(f"{view.name}({', '.join(view.columns)})",) for view in context.library.views()]
-        found = Table(["view"], views, is_cut=False)
+        found = StatementResult(["view"], views, is_cut=False)
     else:
         found = _run(context, wanted)
     rows = [[cell(context, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
@@ -64,7 +64,7 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
     return fit(make, len(rows), wanted.max_tokens)
 
 
-def _run(context: CallContext, wanted: QueryArguments) -> Table:
+def _run(context: CallContext, wanted: QueryArguments) -> StatementResult:
     try:
         return context.library.sql(wanted.sql, limit=wanted.limit, seconds=SECONDS)
     except UsageError as error:

@@ -26,7 +26,7 @@ class Style(NamedTuple):
 def terminal_html(text: str) -> Html:
     """Terminal output; very long output has no colours."""
     text = text.replace("\r\n", "\n")
-    if len(text) > LONGEST or not CONTROLS.search(text):
+    if len(text) > MAX_STYLED or not CONTROLS.search(text):
         content: object = clean(text)
     else:
         content = trusted("\n".join(map(line_html, styled_lines(text))))
@@ -148,7 +148,7 @@ def nearest_colour(red: int, green: int, blue: int) -> int | None:
     return distances.index(min(distances))
 
 
-LONGEST: Final = 400_000
+MAX_STYLED: Final = 400_000
 PLAIN: Final = Style()
 CONTROLS: Final = re.compile("[\x1b\x9b\r\b]")
 PIECES: Final = re.compile(f"({SEQUENCES.pattern}|[\r\b])")

@@ -9,7 +9,7 @@ from backscroll.render.html.outline import first_words
 from backscroll.render.html.page_data import BranchOrigin
 
 MAX_LISTED: Final = 3
-LONGEST: Final = 90
+MAX_ORIGIN_LENGTH: Final = 90
 
 
 def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) -> Html:
@@ -48,7 +48,7 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
 
 
 def _after(origin: BranchOrigin) -> str:
-    return f"after “{first_words(origin.text, LONGEST)}”" if origin.text else "at the start"
+    return f"after “{first_words(origin.text, MAX_ORIGIN_LENGTH)}”" if origin.text else "at the start"
 
 
 def _go(address: str, branch: int, other: int, name: str) -> Html:

@@ -45,12 +45,12 @@ def highlight_lines(text: str, language: str = "", file: str = "") -> list[Line]
 def highlight_with_note(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
     """The highlighted lines, and a note for the reader if highlighting took too long."""
     text = normalize_text(text)
-    longest = LONGEST if current_time_limit() else LONGEST_UNTIMED
+    longest = MAX_HIGHLIGHTED if current_time_limit() else LONGEST_UNTIMED
     lexer = get_lexer(language, file) if len(text) <= longest else None
     if lexer is None or is_pathological(text, lexer.name):
         return plain_lines(text), ""
     try:
-        lines = (tokenize_short if len(text) <= SHORT else tokenize_long)(text, lexer)
+        lines = (tokenize_short if len(text) <= SHORT_CODE else tokenize_long)(text, lexer)
     except TimeLimitReached:
         return plain_lines(text), PAGE_TOO_SLOW
     return (lines, "") if lines is not None else (plain_lines(text), BLOCK_TOO_SLOW)
@@ -85,7 +85,7 @@ def is_pathological(text: str, language: str) -> bool:
         return True
     if language not in DELICATE:
         return False
-    return len(text) > LONGEST / 2 or longest > 300 or any(len(run.split()) > 40 for run in SIGNS.split(text))
+    return len(text) > MAX_HIGHLIGHTED / 2 or longest > 300 or any(len(run.split()) > 40 for run in SIGNS.split(text))
 
 
 def parse_language(name: str) -> str:
@@ -202,14 +202,14 @@ def parse_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip() for line in names for name in line.split(",") if name.strip())
 
 
-LONGEST: Final = 40_000
+MAX_HIGHLIGHTED: Final = 40_000
 LONGEST_UNTIMED: Final = 4_000
 """Without a clock: short enough for lexers that take quadratic time."""
 MAX_ERRORS: Final = 200
 BLOCK_TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
 PAGE_TOO_SLOW: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."
 LONGEST_LINE: Final = 1_000
-SHORT: Final = 1_000
+SHORT_CODE: Final = 1_000
 SIGNS: Final = re.compile(r"[^\w\s$]+")
 PAIRS: Final = (("/*", "*/"), ("<!--", "-->"), ("[", "]"))
 VOID: Final = re.compile(r"\n(?:[ \t]*\n){20}|[ \t]{500}")

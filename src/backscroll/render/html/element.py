@@ -69,7 +69,7 @@ def _join(children: Iterable[object], between: str = "") -> str:
 
 def _escape(value: str) -> str:
     # Fast path: most texts are short and need no escaping.
-    if len(value) < SHORT and PLAIN.fullmatch(value):
+    if len(value) < SHORT_TEXT and PLAIN.fullmatch(value):
         return value
     return escape(clean(value), quote=True)
 
@@ -101,7 +101,7 @@ ADDRESSES: Final = frozenset({"href", "src", "action", "formaction"})
 SAFE_ADDRESS: Final = re.compile(
     r"(?:https?:|mailto:|data:image/(?:png|jpeg|gif|webp);base64,|[/?#.]|[\w-]+(?:[/?#.]|$)|$)", re.IGNORECASE
 )
-SHORT: Final = 200
+SHORT_TEXT: Final = 200
 PLAIN: Final = re.compile(r"[ !#-%(-;=?-~]*")
 """Printable ASCII without the characters that HTML escapes."""
 VOID: Final = frozenset("br hr img input link meta".split())

@@ -75,7 +75,7 @@ def forks_of(chat: Chat, messages: Iterable[Message]) -> dict[str, Fork]:
         siblings = parent.children if parent else chat.tree.roots
         ways = sorted((way for way in siblings if way in owners and way in firsts), key=lambda way: _age(firsts[way]))
         if len(ways) > 1:
-            told = [(owners[way], firsts[way].key, firsts[way].text[:LONGEST]) for way in ways]
+            told = [(owners[way], firsts[way].key, firsts[way].text[:MAX_HEADING_LENGTH]) for way in ways]
             forks |= {firsts[way].key: Fork(here, told) for here, way in enumerate(ways)}
     return forks
 
@@ -123,7 +123,7 @@ def _item(turn: Sequence[Message], costs: Mapping[str, int | None]) -> OutlineIt
     return OutlineItem(
         id=head.key,
         kind=str(head.kind),
-        text=head.text[: 4 * LONGEST] or ("[picture]" if head.blocks else ""),
+        text=head.text[: 4 * MAX_HEADING_LENGTH] or ("[picture]" if head.blocks else ""),
         when=head.when,
         chunk=0,
         messages=len(turn),
@@ -139,6 +139,6 @@ def _age(message: Message) -> tuple[float, str]:
     return message.when.timestamp() if message.when else 0.0, message.key
 
 
-LONGEST: Final = 120
+MAX_HEADING_LENGTH: Final = 120
 MAX_SWITCHABLE_BRANCHES: Final = 200
 """Past so many branches a file shows all of them, one behind the other, and does not let one be chosen."""

@@ -16,7 +16,7 @@ from backscroll.render.terminal import clean_line, plural
 
 T = TypeVar("T")
 
-LONGEST: Final = 110
+MAX_NAME_LENGTH: Final = 110
 DEEPEST: Final = 6
 MAX_BARS: Final = 150
 """More bars would be thinner than a line."""
@@ -31,7 +31,7 @@ def money(nanodollars: int | None) -> str:
     return dollars(round(nanodollars / 1000)) if nanodollars is not None else ""
 
 
-def first_words(text: str, longest: int = LONGEST) -> str:
+def first_words(text: str, longest: int = MAX_NAME_LENGTH) -> str:
     """The beginning of a text, on one line."""
     return cut_at_word(clean_line(text[: 4 * longest]), longest)
 
@@ -57,7 +57,7 @@ def _line(item: OutlineItem, address: str, *, is_here: bool) -> Html:
     )
 
 
-def _name(item: OutlineItem, longest: int = LONGEST) -> str:
+def _name(item: OutlineItem, longest: int = MAX_NAME_LENGTH) -> str:
     if item.kind == "compaction":
         return "Compacted"
     return first_words(item.text, longest) or ("Attachment" if item.kind == "prompt" else "Start of the session")

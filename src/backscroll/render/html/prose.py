@@ -22,7 +22,7 @@ def prose(markdown: str) -> Html:
     """Render Markdown. Very long or deeply nested text is shown as plain text."""
     source = clean(markdown.replace("\r\n", "\n").replace("\r", "\n"))
     content = None
-    if len(source) <= LONGEST:
+    if len(source) <= MAX_RENDERED:
         content = render_markdown(source)
     if content is None:
         content = el("pre", source, class_="plain", tabindex="0")
@@ -235,7 +235,7 @@ def heading_level(name: str) -> int:
     return min(6, int(name[1]) + 2)
 
 
-LONGEST: Final = 200_000
+MAX_RENDERED: Final = 200_000
 LONGEST_LINK: Final = 2_000
 DEEPEST: Final = 60
 MAX_EVENTS: Final = 60_000

@@ -15,9 +15,9 @@ from backscroll.render.terminal import clean_line
 
 Linker = Callable[[str, Mapping[str, Any]], str | None]
 """Returns the link of a cell, from its column and row."""
-SHORT: Final = 8
+SHOWN_ID_LENGTH: Final = 8
 """How many characters of an id are shown."""
-LONGEST: Final = 110
+MAX_CELL_LENGTH: Final = 110
 LONGEST_BELOW: Final = 240
 MAX_TITLE_CHARS: Final = 1_000
 IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
@@ -126,18 +126,18 @@ def _cell(
     text = value_text(name, value)
     whole = "" if text is None else str(text)
     shown: str = whole
-    if name in IDS and len(whole) > SHORT + 4:
-        shown = whole[:SHORT]
-    elif name in LONG:
+    if name in IDS and len(whole) > SHOWN_ID_LENGTH + 4:
+        shown = whole[:SHOWN_ID_LENGTH]
+    elif name in LONG_COLUMNS:
         line = _unwrapped(clean_line(whole)) if name == "example" else clean_line(whole)
-        shown = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+        shown = line if len(line) <= MAX_CELL_LENGTH else line[: MAX_CELL_LENGTH - 1] + "…"
     elif name in PATHS:
         shown = _path(whole)
     elif name == "week":
         shown = week_name(whole, with_year=True)
     elif name in MOMENTS and (time := MOMENT.match(whole)):
         shown = time[1] if name in DAYS else f"{time[1]} {time[2]}"
-    kind = "path" if name in PATHS else "long" if name in LONG else "name" if name in NAMES else ""
+    kind = "path" if name in PATHS else "long" if name in LONG_COLUMNS else "name" if name in NAMES else ""
     classes = " ".join(filter(None, ("number" if is_right else "", kind)))
     inner = el("a", shown, href=address) if address and shown else shown
     is_whole = shown == whole
@@ -186,7 +186,7 @@ def _scrolling(head: Html, body: Html, caption: str) -> Html:
 
 HEADINGS: Final = {"signature": "Error pattern", "example": "Error", "title": "Chat"}
 """Where a page says more than the name of the column does."""
-LONG: Final = frozenset({"title", "signature", "example", "prompt", "sequence", "models"})
+LONG_COLUMNS: Final = frozenset({"title", "signature", "example", "prompt", "sequence", "models"})
 """Columns whose texts may take a few lines."""
 NAMES: Final = frozenset({"tool", "model", "mcp-server", "git-branch"})
 """Columns with names that are rarely long."""

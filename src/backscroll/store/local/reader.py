@@ -13,7 +13,7 @@ from backscroll.store.local.faults import translates_all_errors
 from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.local.words import TantivyWords
-from backscroll.store.reader import Scope, Table
+from backscroll.store.reader import Scope, StatementResult
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.reader import SearchReader
 from backscroll.store.sql.chats import ChatRows
@@ -33,7 +33,7 @@ class OpenStore(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Rows and words of one moment, for as long as it is open."""
 
-    def run(self, statement: str, limit: int, seconds: float) -> Table:
+    def run(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run one statement that only reads, on all rows."""
 
 
@@ -70,7 +70,7 @@ class LocalReader(SearchReader):
         found = select(self.rows, "select distinct machine, home from files")
         return {(readable(machine), readable(home)) for machine, home in found}
 
-    def sql(self, statement: str, limit: int, seconds: float) -> Table:
+    def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run a read-only statement about the whole store."""
         if self._scope.homes is not None:
             raise UsageError(

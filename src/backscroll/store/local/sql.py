@@ -21,7 +21,7 @@ import apsw
 from backscroll.errors import BackscrollError, Busy, OutOfMemory, StorageError, UsageError
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checksums import checksum_extension, load_checksums
-from backscroll.store.reader import Table
+from backscroll.store.reader import StatementResult
 
 LONGEST_VALUE: Final = 4_000_000
 """In bytes. Values in the views are hundreds of times shorter, even the longest titles and paths."""
@@ -44,7 +44,7 @@ class StatementRunner:
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
 
-    def run(self, file: Path, statement: str, limit: int, seconds: float) -> Table:
+    def run(self, file: Path, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run a read-only statement; an error if it takes longer than `seconds`."""
         request = {
             "file": str(file.absolute()),
@@ -120,7 +120,7 @@ class _Worker:
     def kill(self) -> None:
         self._end()
 
-    def run(self, request: bytes, deadline: float) -> Table:
+    def run(self, request: bytes, deadline: float) -> StatementResult:
         """The answer to a request; TimeoutError if there is none in time."""
         self._write(request, deadline)
         rows: list[tuple[Any, ...]] = []
@@ -130,7 +130,7 @@ class _Worker:
                 raise _Refused(_error(frame))
             rows += [tuple(map(_value, row)) for row in frame["rows"]]
             if "columns" in frame:
-                return Table(frame["columns"], rows, frame["is_cut"])
+                return StatementResult(frame["columns"], rows, frame["is_cut"])
 
     def _write(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)

@@ -19,7 +19,7 @@ from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import LocalTables
 from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_marks
 from backscroll.store.prices import AnswerPrice
-from backscroll.store.reader import IndexedFile, Scope, Table
+from backscroll.store.reader import IndexedFile, Scope, StatementResult
 from backscroll.store.search.words import STAGES, quoted
 from backscroll.store.sql.counting import Counting, unpriced
 from backscroll.store.sql.row_tables import NOTE, WAITING
@@ -221,7 +221,7 @@ class LocalStore(OpenIndex):
         """The documented views."""
         return views(self.connection)
 
-    def run(self, statement: str, limit: int, seconds: float) -> Table:
+    def run(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run one statement that only reads, on all rows."""
         return self._statements.run(self.readable_file(), statement, limit, seconds)
 

@@ -20,7 +20,7 @@ from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.roles import READER
 from backscroll.store.postgres.texts import from_stored, to_stored
 from backscroll.store.reader import Scope
-from backscroll.store.sql.statements import Rows
+from backscroll.store.sql.statements import StatementRows
 
 Result = TypeVar("Result")
 SCHEMA: Final = "backscroll"
@@ -138,7 +138,7 @@ class OwnerRows:
     def __init__(self, connection: PgConnection) -> None:
         self._connection = connection
 
-    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> StatementRows:
         """Run a statement."""
         return run(self._connection.as_owner(), statement, values)
 

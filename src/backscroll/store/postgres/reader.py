@@ -9,7 +9,7 @@ from backscroll.store.postgres.reports import PgReports
 from backscroll.store.postgres.user_sql import run_statement
 from backscroll.store.postgres.visible import PgRows
 from backscroll.store.postgres.words import PgWords
-from backscroll.store.reader import Scope, Table
+from backscroll.store.reader import Scope, StatementResult
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.reader import SearchReader
 from backscroll.store.sql.chats import ChatRows
@@ -43,6 +43,6 @@ class PgReader(SearchReader):
         """The visible homes that the store has files of, each with its machine."""
         return {(machine, home) for machine, home in select(self._rows, "select distinct machine, home from files")}
 
-    def sql(self, statement: str, limit: int, seconds: float) -> Table:
+    def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run a read-only statement about what the scope lets see."""
         return run_statement(self._connection, self._scope, statement, limit, seconds)

@@ -14,14 +14,16 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.store.base import SqlView
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.roles import FORBIDDEN
-from backscroll.store.reader import Scope, Table
+from backscroll.store.reader import Scope, StatementResult
 
 LONGEST_STATEMENT: Final = 1_000_000
 LONGEST_VALUE: Final = 4_000_000
 MAX_BYTES: Final = 64_000_000
 
 
-def run_statement(connection: PgConnection, scope: Scope, statement: str, limit: int, seconds: float) -> Table:
+def run_statement(
+    connection: PgConnection, scope: Scope, statement: str, limit: int, seconds: float
+) -> StatementResult:
     """The rows that a statement gives, at most `limit`; an error if it takes longer than `seconds`."""
     if len(statement) > LONGEST_STATEMENT:
         raise UsageError(
@@ -49,9 +51,9 @@ def run_statement(connection: PgConnection, scope: Scope, statement: str, limit:
         for row in cursor:
             size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
             if size > MAX_BYTES:
-                return Table(columns, rows, is_cut=True)
+                return StatementResult(columns, rows, is_cut=True)
             rows.append(row)
-    return Table(columns, rows[:limit], is_cut=len(rows) > limit)
+    return StatementResult(columns, rows[:limit], is_cut=len(rows) > limit)
 
 
 def _check_walls(raw: psycopg.Connection[tuple[Any, ...]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from backscroll.store.postgres.connection import PgConnection, run
 from backscroll.store.reader import Scope
-from backscroll.store.sql.statements import Rows
+from backscroll.store.sql.statements import StatementRows
 
 
 class PgRows:
@@ -38,7 +38,7 @@ class PgRows:
         self._connection.as_reader(self.scope)
         return self._connection.snapshot()
 
-    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> StatementRows:
         """Run a statement that reads."""
         connection = self._connection.as_reader(self.scope)
         build = self._connection.build or 0

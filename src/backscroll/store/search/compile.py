@@ -48,7 +48,7 @@ BESIDE_WEIGHT: Final = 0.2
 """The weight of a correction, relative to a typed word; and if the typed word is in a passage too."""
 FREQUENT: Final = 20
 """A word is frequent if more than one in this many passages has it."""
-FEW: Final = 100
+NEVER_FREQUENT: Final = 100
 """A word in no more passages than this is never frequent."""
 
 
@@ -170,7 +170,7 @@ class Compiler:
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
         """With the other forms of the word. A frequent word tells so little that they are not worth their time."""
-        most = max(FEW, self._engine.total // FREQUENT)
+        most = max(NEVER_FREQUENT, self._engine.total // FREQUENT)
         if term.frequency > most:
             return term._replace(is_frequent=True)
         if len(term.words) != 1:

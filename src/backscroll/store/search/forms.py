@@ -5,7 +5,7 @@ from typing import Final
 
 from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-SHORTEST: Final = 3
+MIN_STEM_LENGTH: Final = 3
 ENDINGS: Final = (
     "", "s", "es", "ed", "ing", "er", "ers", "ion", "ions", "ation", "ations", "ment", "ments", "ly", "able", "al",
 )  # fmt: skip
@@ -20,10 +20,10 @@ def forms_of(word: str) -> tuple[str, ...]:
     These are guesses: most are in no text. Only words with the same stem are among them, and none for a name that is
     not plain letters.
     """
-    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+    if len(word) < MIN_STEM_LENGTH or not (word.isascii() and word.isalpha()):
         return ()
     stem = _stem(word)
-    if len(stem) < SHORTEST:
+    if len(stem) < MIN_STEM_LENGTH:
         return ()
     bases = [stem, stem + "e"]
     if stem[-1] == "i":

@@ -8,7 +8,7 @@ from backscroll.query.fields import distance
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.forms import forms_of
 
-SHORTEST: Final = 4
+MIN_WORD_LENGTH: Final = 4
 """Shorter words have too many neighbours."""
 SHORTEST_KNOWN: Final = 5
 """The same for a word that is in the index, but almost never."""
@@ -18,7 +18,7 @@ MORE_FREQUENT: Final = 50
 """How many times more frequent the other word must be then."""
 SHORTEST_FAR: Final = 7
 """The least letters of a word with two slips."""
-MOST: Final = 2
+MAX_CORRECTIONS: Final = 2
 """How many words are offered: the most frequent ones."""
 MAX_NEAR_WORDS: Final = 100
 """How many words with two slips are counted."""
@@ -32,7 +32,7 @@ def corrections(words: WordEngine, word: str) -> list[str]:
     Only what the asker may see decides: in how many visible passages a word is.
     """
     frequency = words.visible_frequency
-    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+    if len(word) < MIN_WORD_LENGTH or not (word.isascii() and word.isalpha()):
         return []
     known = frequency(word) if words.known([word]) else 0
     if known > NEARLY_UNKNOWN or (known and len(word) < SHORTEST_KNOWN):
@@ -41,7 +41,7 @@ def corrections(words: WordEngine, word: str) -> list[str]:
 
     def most_frequent(others: Iterable[str]) -> list[str]:
         found = sorted((-frequency(one), one) for one in words.known(others))
-        return [one for count, one in found[:MOST] if -count >= least]
+        return [one for count, one in found[:MAX_CORRECTIONS] if -count >= least]
 
     near = most_frequent(_one_slip(word))
     if near or known:
@@ -50,7 +50,7 @@ def corrections(words: WordEngine, word: str) -> list[str]:
         return also
     # The engine still knows the words of deleted passages: only what is there may decide.
     likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(words, word)[:MAX_NEAR_WORDS])
-    return [one for _, count, one in likely if count][:MOST]
+    return [one for _, count, one in likely if count][:MAX_CORRECTIONS]
 
 
 def _one_slip(word: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""
 
 
-class Rows(Protocol):
+class StatementRows(Protocol):
     """The rows that a statement gives."""
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -32,7 +32,7 @@ class Rows(Protocol):
 class RowReader(Protocol):
     """Runs statements: a connection, or the part of it that a scope lets see."""
 
-    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> StatementRows:
         """The rows that a statement gives."""
         ...
 

@@ -11,7 +11,7 @@ from backscroll.team.context import TeamRequest, not_found
 from backscroll.team.pages.parts import moment_text, table, team_document
 
 PAGE = 200
-MOST_EXPORTED = 1_000_000
+MAX_EXPORTED = 1_000_000
 
 
 def show(request: TeamRequest) -> Html | Response:
@@ -48,7 +48,7 @@ def _csv(request: TeamRequest) -> Response:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(("number", "at", "actor", "action", "about", "detail", "sha256"))
-    for one in reversed(events(request.connection, request.person.org, limit=MOST_EXPORTED)):
+    for one in reversed(events(request.connection, request.person.org, limit=MAX_EXPORTED)):
         cells = (one.number, one.at.isoformat(), one.actor, one.action, one.about, one.detail, one.hash.hex())
         writer.writerow(tuple(f"'{cell}" if str(cell)[:1] in "=+-@" else cell for cell in cells))
     headers = {"content-disposition": 'attachment; filename="audit.csv"'}

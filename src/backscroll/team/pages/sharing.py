@@ -21,7 +21,7 @@ from backscroll.web.pages.chat_rows import title_of
 from backscroll.web.pages.search import found_chat_html
 from backscroll.web.state import VIEWER, ViewerState
 
-MOST_FOUND = 20
+MAX_FOUND = 20
 """Results of one owner."""
 
 
@@ -154,7 +154,7 @@ def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Htm
 
 
 def _found(library: Library, text: str) -> list[tuple[float, Html]]:
-    results = library.search(text, limit=MOST_FOUND)
+    results = library.search(text, limit=MAX_FOUND)
     return [(one.score, found_chat_html(library, one, results.query, "relevance")) for one in results.chats]
 
 

@@ -28,7 +28,7 @@ from backscroll.web.addresses import address, chat_address, part
 from backscroll.web.layout import document
 from backscroll.web.requests import PageRequest
 
-LONGEST: Final = 4_000
+MAX_ANSWER_LENGTH: Final = 4_000
 """How much of an answer is shown; the chat has the rest."""
 SHORT_PROMPT: Final = 600
 MAX_FILES: Final = 200
@@ -217,7 +217,9 @@ def _unanswered(chat: str, branch: int, turns: list[ComparedTurn]) -> Html:
 
 def _turn(chat: str, branch: int, turn: ComparedTurn) -> Html:
     heading = turn.heading
-    answer = turn.answer if len(turn.answer) <= LONGEST else turn.answer[:LONGEST].rpartition("\n")[0]
+    answer = (
+        turn.answer if len(turn.answer) <= MAX_ANSWER_LENGTH else turn.answer[:MAX_ANSWER_LENGTH].rpartition("\n")[0]
+    )
     cut = (
         el("p", el("a", "Read all of it", href=_message(chat, branch, turn.answer_key)))
         if answer != turn.answer

@@ -15,7 +15,7 @@ from backscroll.web.addresses import chat_address
 from backscroll.web.chat_view import WORKING
 from backscroll.web.pages.chat_rows import project_link, title_of, when
 
-MOST: Final = 12
+MAX_LIVE_CHATS: Final = 12
 WIDTH: Final = 200
 
 
@@ -57,7 +57,7 @@ def live_chats(library: Library) -> list[LiveChat]:
         return []
     return [
         LiveChat(stored, _last(library, stored), _status(library, stored))
-        for stored in library.chats("is:live", limit=MOST)
+        for stored in library.chats("is:live", limit=MAX_LIVE_CHATS)
     ]
 
 

@@ -20,7 +20,7 @@ SHOWN: Final = 5
 FOLDED: Final = 25
 DEAREST: Final = 3
 DEAREST_FOLDED: Final = 8
-LONGEST: Final = 160
+MAX_LINE_LENGTH: Final = 160
 COLOURS: Final = {name: number for number, name in enumerate(PARTS)}
 TITLES: Final = {"model": "Model", "project": "Project", "chat": "Chat", "agent": "Agent", "tool": "Tool"}
 ABOUT: Final = {"tool": "of the answers that call it", "agent": "of its own answers"}
@@ -196,7 +196,7 @@ def _named(dimension: str, group: SpendGroup, short: Mapping[str, str]) -> str:
     return _line(group.title, 70) if dimension in ("chat", "agent") and group.title else short[group.name]
 
 
-def _line(text: str, longest: int = LONGEST) -> str:
+def _line(text: str, longest: int = MAX_LINE_LENGTH) -> str:
     line = clean_line(" ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 1].rsplit(" ", 1)[0] + "…"
 

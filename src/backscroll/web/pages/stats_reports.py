@@ -21,7 +21,7 @@ from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
-from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, sequences
+from backscroll.library.analytics.sequences import MAX_LENGTH, MIN_LENGTH, loops, sequences
 from backscroll.library.analytics.spend import DIMENSIONS as SPEND_FILTERS
 from backscroll.library.analytics.spend import SpendFilter
 from backscroll.library.analytics.spend_report import spend_report
@@ -166,7 +166,7 @@ def _sequences(library: Library, about: About, chosen: Chosen, now: datetime) ->
     if chosen["loops"]:
         return loops(library, about)
     length = int(chosen["length"] or 0)
-    return sequences(library, about, (length or SHORTEST, length or LONGEST), fold=chosen["fold"])
+    return sequences(library, about, (length or MIN_LENGTH, length or MAX_LENGTH), fold=chosen["fold"])
 
 
 def _files(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:

@@ -50,7 +50,7 @@ def _totals(reader: CallReader) -> list[str]:
 
 
 def _number(value: Any) -> float:  # noqa: ANN401 - whatever JSON holds
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST else 0
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MAX_NUMBER else 0
 
 
 def _conversation(reader: CallReader, name: str, calls: int) -> Html:
@@ -66,5 +66,5 @@ def _conversation(reader: CallReader, name: str, calls: int) -> Html:
               data_src=source if here is None else None)  # fmt: skip
 
 
-MOST: Final = 1e15
+MAX_NUMBER: Final = 1e15
 BOOKKEEPING: Final = re.compile(r"agentId: \S+")
