@@ -231,6 +231,8 @@ def test_a_backup_contains_marks(place: ArchivePlace, tmp_path: Path) -> None:
     marks.write_text('{"chats": {}}')
     recall.parent.mkdir()
     recall.write_text("five tries")
+    prompts = place.library / "prompts.json"
+    prompts.write_text('{"prompts": []}')
     copy = tmp_path / "copy"
     assert place.run("archive", "backup", str(copy)).returncode == 0
     recall.write_text("six tries")
@@ -238,6 +240,7 @@ def test_a_backup_contains_marks(place: ArchivePlace, tmp_path: Path) -> None:
     shutil.rmtree(place.library)
     assert place.run("archive", "restore-backup", str(copy)).returncode == 0
     assert (marks.read_text(), recall.read_text()) == ('{"chats": {}}', "six tries")
+    assert prompts.read_text() == '{"prompts": []}'
 
 
 def test_a_backup_can_become_the_archive(place: ArchivePlace, tmp_path: Path) -> None:
@@ -324,9 +327,10 @@ def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: ArchiveP
     (library / "recalls" / "empty.md").write_text("")
     (library / "recalls" / "folder.md").mkdir()
     (library / "marks.json").write_text("{ half")
+    (library / "prompts.json").write_text("{ half")
     copy = tmp_path / "copy"
     skipped = place.ask("archive", "backup", str(copy))["skipped"]
-    assert {Path(name).name for name in skipped} == {"empty.md", "folder.md", "marks.json"}
+    assert {Path(name).name for name in skipped} == {"empty.md", "folder.md", "marks.json", "prompts.json"}
     assert (copy / "recalls" / "good.md").read_text() == "# Good\n"
     told = place.run("archive", "backup", str(copy)).stdout
     assert "unreadable" in told

@@ -13,6 +13,8 @@ import zstandard
 from backscroll.library.marks import change_marks
 from backscroll.library.memory.citations import Citation
 from backscroll.library.memory.saved_recalls import save_recall
+from backscroll.library.prompts.prompt import PromptSource, new_prompt
+from backscroll.library.prompts.prompt_file import PromptFile
 from tests.library.support import Shelf
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
@@ -51,6 +53,9 @@ def shelf(tmp_path: Path) -> Shelf:
     change_marks(shelf.folder, lambda marks: marks.tag([chat], ["tagxyzzy"]))
     source = Citation(chat, "The titlexyzzy of it", None, "s4", None, "answer")
     save_recall(shelf.folder, "what was it?", "it was the answerxyzzy", [source])
+    prompt = new_prompt("mine", "the promptxyzzy is mine", source=PromptSource(chat=chat, message="s1"))
+    PromptFile(shelf.folder).add(prompt)
+    PromptFile(shelf.folder).add(new_prompt("other", "the other zebra"))
     return shelf
 
 

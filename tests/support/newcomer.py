@@ -33,8 +33,8 @@ from tests.support.examples import (
 LINK: Final = re.compile(r"\((docs/(?:how-to/[\w-]+|tutorial)\.md)\)")
 OWN: Final = frozenset(
     {"--version", "archive", "blame", "completion", "doctor", "export", "file", "inspect", "keep", "list", "note"}
-    | {"pin", "prices", "recall", "recalls", "saved", "search", "show", "sql", "stats", "status", "tag", "tree"}
-    | {"update"}
+    | {"pin", "prices", "prompts", "recall", "recalls", "saved", "search", "show", "sql", "stats", "status"}
+    | {"tag", "tree", "update"}
 )
 """Commands that end by themselves, and need nothing but a home."""
 GIVEN: Final = {"answer.md": "Because integers can be summed.", "report.sql": "select title from v_chats"}

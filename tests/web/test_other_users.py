@@ -14,6 +14,8 @@ import pytest
 from backscroll.disk import open_private
 from backscroll.library.marks import change_marks
 from backscroll.library.memory.saved_recalls import save_recall
+from backscroll.library.prompts.prompt import new_prompt
+from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.library.setup.plugin import plan_plugin
 from backscroll.web.running_server import FILE
 from backscroll.web.state import MAX_CHANGES, MAX_WAITING
@@ -87,7 +89,7 @@ def open_to_others(folder: Path) -> list[str]:
 
 
 def test_what_the_doors_write_is_for_its_owner_alone_also_where_it_was_not(shelf: Shelf) -> None:
-    ours = ("recalls", "plugin", "marks.json", "marks.lock", FILE)
+    ours = ("recalls", "plugin", "marks.json", "marks.lock", "prompts.json", "prompts.lock", FILE)
     for again in (False, True):
         if again:
             for path in (shelf.folder, *shelf.folder.rglob("*")):
@@ -96,6 +98,7 @@ def test_what_the_doors_write_is_for_its_owner_alone_also_where_it_was_not(shelf
         plan = plan_plugin(shelf.open().homes, shelf.settings, program=("backscroll",))
         replace(plan, first=(), then=()).carry_out()
         change_marks(shelf.folder, lambda marks: marks.note([CHAT], "a note"))
+        PromptFile(shelf.folder).add(new_prompt(f"again-{again}".lower(), "text"))
         with serving(shelf):
             assert stat.S_IMODE(shelf.folder.stat().st_mode) == 0o700
             assert stat.S_IMODE((shelf.folder / FILE).stat().st_mode) == 0o600

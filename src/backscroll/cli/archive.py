@@ -209,10 +209,10 @@ def archive_restore(
 def archive_forget(name: str, yes: bool) -> None:
     """Permanently remove a chat and everything that belongs to it from the library, and never archive it again.
 
-    Says first what is removed and what stays, and asks. Also removes its pins, tags and notes, and saved recalls that
-    cite it. The index is rebuilt without it, which takes as long as a first update. Files that Claude Code still has
-    are not touched; backscroll no longer reads or archives them, however they grow or move. A backup forgets the chat
-    with the next `archive backup`.
+    Says first what is removed and what stays, and asks. Also removes its pins, tags and notes, saved recalls that cite
+    it, and prompts that were saved from it. The index is rebuilt without it, which takes as long as a first update.
+    Files that Claude Code still has are not touched; backscroll no longer reads or archives them, however they grow or
+    move. A backup forgets the chat with the next `archive backup`.
 
     \b
     Examples:
@@ -237,11 +237,11 @@ def archive_forget(name: str, yes: bool) -> None:
         local_library(settings, open_homes(settings), keeps=False) as library,
         ProgressLine(quiet=request.quiet) as progress,
     ):
-        count, recalls = forget_everywhere(library, chat, progress)
+        count, saved = forget_everywhere(library, chat, progress)
     if request.json:
-        write_json({"forgotten": count, "recalls": recalls, "stays": list(map(str, stays))})
+        write_json({"forgotten": count, **saved._asdict(), "stays": list(map(str, stays))})
     else:
-        write_forgotten(count, recalls, stays)
+        write_forgotten(count, saved, stays)
 
 
 @command.command("backup", short_help="Copy the archive to a folder.")

@@ -15,6 +15,7 @@ from backscroll.render.terminal import clean_line, plural, size
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from backscroll.library.keeping.forget import SavedFromChat
     from backscroll.library.keeping.kept_versions import KeptChat
     from backscroll.library.library import Library
 
@@ -23,7 +24,7 @@ SHOWN = 5
 
 def ask_before_forgetting(library: "Library", chat: "KeptChat") -> None:
     """Say what will be removed and what will stay, and ask; raises Abort without a yes."""
-    from backscroll.library.keeping.forget import files_that_stay, recalls_that_cite
+    from backscroll.library.keeping.forget import files_that_stay, saved_from
 
     if not sys.stdin.isatty():
         raise UsageError("forget asks for confirmation, but the input is not a terminal", "add --yes if you are sure")
@@ -31,18 +32,23 @@ def ask_before_forgetting(library: "Library", chat: "KeptChat") -> None:
     write_note(f"{short_id(clean_line(chat.id))}  {clean_line(chat.title)}")
     write_note(f"removed for good: {plural(len(chat.files), 'file')} in the archive, {size(bytes_)}, in all versions;")
     write_note("  what the index has of it; its pins, tags and notes")
-    for recall in recalls_that_cite(library, chat):
+    saved = saved_from(library, chat)
+    for recall in saved.recalls:
         write_note(f"  the saved recall {clean_line(recall)}, which cites it")
+    for prompt in saved.prompts:
+        write_note(f"  the saved prompt {clean_line(prompt)}, which is from it")
     _write_stays(files_that_stay(library, chat), write_note)
     write_note("not touched: backups, until the next backscroll archive backup, and files that you exported")
     click.confirm("Permanently remove it from the archive?", abort=True, err=True)
 
 
-def write_forgotten(count: int, recalls: Sequence[str], stays: Sequence[Path]) -> None:
+def write_forgotten(count: int, saved: "SavedFromChat", stays: Sequence[Path]) -> None:
     """Say what was removed, and where the chat still is."""
     write(f"forgot {plural(count, 'file')}")
-    for recall in recalls:
+    for recall in saved.recalls:
         write(f"removed the saved recall {clean_line(recall)}, which cites it")
+    for prompt in saved.prompts:
+        write(f"removed the saved prompt {clean_line(prompt)}, which is from it")
     _write_stays(stays, write)
 
 

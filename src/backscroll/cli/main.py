@@ -29,6 +29,7 @@ COMMANDS = {
     "tag": "Tag a chat, or list tags.",
     "note": "Add a note to a chat, or list notes.",
     "saved": "List or delete saved searches.",
+    "prompts": "Keep prompts as templates, and install them as slash commands.",
     "sql": "Query the index with SQL, read-only.",
     "prices": "The prices of models, and their source.",
     "stats": "Tokens, costs, tools, errors and time.",

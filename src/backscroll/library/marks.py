@@ -160,7 +160,7 @@ def as_plain(mark: Mark) -> dict[str, Any]:
 
 
 def _path(library: Path) -> Path:
-    return library / "marks.json"
+    return library / FILE
 
 
 def _read(path: Path) -> tuple[Marks, Any]:
@@ -189,5 +189,6 @@ def _plain_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode().strip()
 
 
+FILE: Final = "marks.json"
 LOCK_SECONDS: Final = 2.0
 KEYS: Final = [frozenset(kind.__struct_fields__) for kind in (Marks, Mark, Note)]

@@ -17,6 +17,8 @@ from mcp.shared.exceptions import MCPError
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library.memory.asking_session import PROJECT, UNKNOWN_SESSION, AskingSession, client_that_started_us
+from backscroll.library.prompts.prompt import PromptCollection, SavedPrompt
+from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.mcp.answers import ToolAnswer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.call_context import CallContext
@@ -24,6 +26,7 @@ from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.prompts import PROMPTS, prompt_text
 from backscroll.mcp.quoting import Frame, one_line
 from backscroll.mcp.resources import CHAT, HELP, MESSAGE, read_address, recent_chats
+from backscroll.mcp.saved_prompts import description_of, listed_name, saved_prompt_text
 from backscroll.mcp.tools import TOOLS
 
 Page = types.PaginatedRequestParams | None
@@ -68,8 +71,8 @@ class RequestHandlers:
             on_list_resources=self._list_resources,
             on_list_resource_templates=_list_templates,
             on_read_resource=self._read_resource,
-            on_list_prompts=_list_prompts,
-            on_get_prompt=_get_prompt,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
         )
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -114,6 +117,30 @@ class RequestHandlers:
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]
         )
+
+    async def _list_prompts(self, context: Context, _: Page) -> types.ListPromptsResult:
+        saved = await anyio.to_thread.run_sync(lambda: _all_of(self.prompts(context)))
+        return types.ListPromptsResult(prompts=[*_own_prompts(), *map(_listed, saved)])
+
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        given = params.arguments or {}
+        try:
+            if params.name in PROMPTS:
+                description, text = PROMPTS[params.name].description, prompt_text(params.name, given)
+            else:
+                found, text = await anyio.to_thread.run_sync(
+                    lambda: saved_prompt_text(self.prompts(context), params.name, given)
+                )
+                description = description_of(found)
+        except BackscrollError as error:
+            raise MCPError(types.INVALID_PARAMS, f"{one_line(error.message, 200)}: {error.hint}") from error
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(description=description, messages=[message])
+
+    def prompts(self, _: Context) -> PromptCollection:
+        """The saved prompts of the person who asks."""
+        assert self._pool is not None  # noqa: S101 - or this is another method
+        return PromptFile(self._pool.settings.library)
 
     async def ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
         """Run a handler with a library, in a thread."""
@@ -201,27 +228,34 @@ async def _list_templates(_: Context, __: Page) -> types.ListResourceTemplatesRe
     )
 
 
-async def _list_prompts(_: Context, __: Page) -> types.ListPromptsResult:
-    return types.ListPromptsResult(
-        prompts=[
-            types.Prompt(
-                name=name,
-                title=prompt.title,
-                description=prompt.description,
-                arguments=[
-                    types.PromptArgument(name=one.name, description=one.description, required=one.is_required)
-                    for one in prompt.arguments
-                ],
-            )
-            for name, prompt in PROMPTS.items()
-        ]
+def _own_prompts() -> list[types.Prompt]:
+    return [
+        types.Prompt(
+            name=name,
+            title=prompt.title,
+            description=prompt.description,
+            arguments=[
+                types.PromptArgument(name=one.name, description=one.description, required=one.is_required)
+                for one in prompt.arguments
+            ],
+        )
+        for name, prompt in PROMPTS.items()
+    ]
+
+
+def _listed(prompt: SavedPrompt) -> types.Prompt:
+    return types.Prompt(
+        name=listed_name(prompt),
+        title=prompt.name,
+        description=description_of(prompt),
+        arguments=[types.PromptArgument(name=name, required=True) for name in prompt.variables],
     )
 
 
-async def _get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+def _all_of(prompts: PromptCollection) -> list[SavedPrompt]:
+    """All of them; none if they cannot be read: our own prompts are listed all the same."""
     try:
-        text = prompt_text(params.name, params.arguments or {})
-    except BackscrollError as error:
-        raise MCPError(types.INVALID_PARAMS, f"{error.message}: {error.hint}") from error
-    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-    return types.GetPromptResult(description=PROMPTS[params.name].description, messages=[message])
+        return prompts.all()
+    except BackscrollError:
+        log.exception("the saved prompts cannot be read")
+        return []

@@ -1,7 +1,7 @@
 """Back up what a library keeps, take a backup as the archive, and repair an archive from one.
 
-The index is derived and not part of a backup. What the user said of chats (marks), saved recalls, and which machine it
-is from are.
+The index is derived and not part of a backup. What the user said of chats (marks), saved prompts and recalls, and which
+machine it is from are.
 """
 
 from pathlib import Path
@@ -19,15 +19,20 @@ from backscroll.disk import private_folder, write_private
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.archives import archive_folder, open_archive, open_writer
 from backscroll.library.machine import machine_of_backup, read_machine, write_machine
+from backscroll.library.marks import FILE as MARKS
+from backscroll.library.prompts.prompt_file import FILE as PROMPTS
 from backscroll.settings import Settings
+
+FILES = (MARKS, PROMPTS)
+"""What is copied besides the archive, as JSON."""
 
 
 def back_up(settings: Settings, to: Path) -> tuple[Merged, list[Path]]:
     """Bring a backup up to date; a folder that is empty or not there becomes one.
 
     Every byte is proven before it is written. The backup keeps all it has, also what the library has lost or only has
-    damaged; only what was forgotten is removed from it. Returns also the marks and recalls that were not copied
-    because they are empty or cannot be read.
+    damaged; only what was forgotten is removed from it. Returns also the marks, prompts and recalls that were
+    not copied because they are empty or cannot be read.
     """
     archive = open_archive(settings)
     with Writer(to, accepts_loss=True) as backup:
@@ -86,18 +91,18 @@ def _open_backup(folder: Path) -> Archive:
 
 
 def _copy_own(source: Path, target: Path) -> tuple[int, list[Path]]:
-    """Copy marks and saved recalls; how many bytes, and what was skipped.
+    """Copy marks, saved prompts and saved recalls; how many bytes, and what was skipped.
 
     One that is empty or cannot be read replaces nothing.
     """
     copied = 0
     skipped: list[Path] = []
-    for name in ("marks.json", *(f"recalls/{file.name}" for file in sorted((source / "recalls").glob("*.md")))):
+    for name in (*FILES, *(f"recalls/{file.name}" for file in sorted((source / "recalls").glob("*.md")))):
         file = source / name
         if not file.is_symlink() and not file.exists():
             continue
         data = _read_own(file)
-        if data is None or not data.strip() or (name == "marks.json" and not _is_json(data)):
+        if data is None or not data.strip() or (name in FILES and not _is_json(data)):
             skipped.append(file)
             continue
         if (target / name).is_file() and not (target / name).is_symlink() and (target / name).read_bytes() == data:

@@ -1,7 +1,8 @@
-"""Forget a chat: remove it from the archive, and its marks, saved recalls, rows and words with it."""
+"""Forget a chat: remove it from the archive, and its marks, saved prompts and recalls, rows and words with it."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from backscroll.archive.forgetting import keys_to_forget, owned_key
 from backscroll.archive.kept_file import KeptFile
@@ -15,19 +16,27 @@ from backscroll.library.keeping.kept_versions import KeptChat
 from backscroll.library.library import Library
 from backscroll.library.marks import Marks, change_marks, read_marks
 from backscroll.library.memory.saved_recalls import remove_recall, saved_recalls
+from backscroll.library.prompts.prompt_file import PromptFile, prompts_from
 from backscroll.settings import Settings
 
 
-def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | None = None) -> tuple[int, list[str]]:
-    """Remove a chat from the library for ever; how many kept files that were, and the recalls that cited it.
+class SavedFromChat(NamedTuple):
+    """What the user saved of a chat: the names of saved recalls that cite it, and of prompts that are from it."""
+
+    recalls: list[str]
+    prompts: list[str]
+
+
+def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | None = None) -> tuple[int, SavedFromChat]:
+    """Remove a chat from the library for ever; how many kept files that were, and what was saved of it.
 
     The marks go first: what is cut off before the archive has forgotten the chat can be done again, and what is cut
     off after that is finished by the next update.
     """
-    recalls = _remove_marks_of(library.settings.library, _names_of(chat))
+    saved = _remove_marks_of(library.settings.library, _names_of(chat))
     count = forget(library.settings, chat)
     _rebuild_without(library, progress)
-    return count, recalls
+    return count, saved
 
 
 def forget_chats(library: Library, chats: Sequence[KeptChat]) -> int:
@@ -47,9 +56,9 @@ def files_that_stay(library: Library, chat: KeptChat) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def recalls_that_cite(library: Library, chat: KeptChat) -> list[str]:
-    """The names of the saved recalls that quote the chat, and are removed with it."""
-    return _recalls_of(library.settings.library, _names_of(chat))
+def saved_from(library: Library, chat: KeptChat) -> SavedFromChat:
+    """What the user saved of a chat, which is removed with it."""
+    return _saved_from(library.settings.library, _names_of(chat))
 
 
 def _names_of(chat: KeptChat) -> set[str]:
@@ -57,22 +66,25 @@ def _names_of(chat: KeptChat) -> set[str]:
     return {chat.id.lower(), *sessions, *(PurePosixPath(key.path).stem for key in chat.inside)}
 
 
-def _recalls_of(folder: Path, ids: Collection[str]) -> list[str]:
-    return [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
+def _saved_from(folder: Path, ids: Collection[str]) -> SavedFromChat:
+    recalls = [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
+    return SavedFromChat(recalls, prompts_from(folder, ids))
 
 
-def _remove_marks_of(folder: Path, ids: Collection[str]) -> list[str]:
-    """Remove pins, tags, notes and saved recalls of these chats and sessions; return the names of the recalls."""
+def _remove_marks_of(folder: Path, ids: Collection[str]) -> SavedFromChat:
+    """Remove pins, tags, notes, and what was saved of these chats and sessions; return what that was."""
 
     def remove(marks: Marks) -> None:
         marks.chats = {session: mark for session, mark in marks.chats.items() if session.lower() not in ids}
 
     if any(session.lower() in ids for session in read_marks(folder).chats):
         change_marks(folder, remove)
-    removed = _recalls_of(folder, ids)
-    for name in removed:
+    saved = _saved_from(folder, ids)
+    for name in saved.recalls:
         remove_recall(folder, name)
-    return removed
+    for name in saved.prompts:
+        PromptFile(folder).remove(name)
+    return saved
 
 
 def _rebuild_without(library: Library, progress: Progress | None = None) -> None:

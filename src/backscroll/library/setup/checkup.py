@@ -20,6 +20,7 @@ from backscroll.library.archives import archive_folder
 from backscroll.library.local import local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
+from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.settings import Settings
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.reader import EVERYTHING
@@ -104,8 +105,9 @@ def _index(settings: Settings, homes: Sequence[Home]) -> Check:
 def _marks(settings: Settings) -> Check:
     marks = read_marks(settings.library)
     recalls = saved_recalls(settings.library)
+    prompts = PromptFile(settings.library).all()
     told = f"{len(marks.chats):,} chats with marks, {len(marks.searches):,} saved searches, {len(recalls):,} recalls"
-    return Check("marks", told)
+    return Check("marks", f"{told}, {len(prompts):,} prompts")
 
 
 def _permissions(library: Path) -> Check:

@@ -1,0 +1,1 @@
+"""Saved prompts: texts that the user keeps to use again."""

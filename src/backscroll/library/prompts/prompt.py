@@ -1,0 +1,222 @@
+"""What a saved prompt is, and what a place that keeps prompts can do.
+
+On one machine prompts are in a file of the library, on a team server in its database. Everything that is true of both
+is here: what a name may be, how long a text, how prompts are found.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.library.prompts.template import fill, variables_of
+from backscroll.query.snippets import fold
+
+LONGEST_NAME: Final = 64
+LONGEST_TEXT: Final = 100_000
+LONGEST_DESCRIPTION: Final = 300
+LONGEST_TAG: Final = 50
+MAX_TAGS: Final = 20
+
+
+class PromptSource(Struct, kw_only=True, frozen=True):
+    """The message that a prompt was saved from."""
+
+    chat: str
+    message: str
+
+
+class Audience(Struct, frozen=True):
+    """Others with whom a prompt is shared, or can be."""
+
+    key: str
+    name: str
+
+
+class SavedPrompt(Struct, kw_only=True, omit_defaults=True):
+    """A prompt. Times are in ISO format."""
+
+    name: str
+    text: str
+    description: str = ""
+    tags: list[str] = field(default_factory=list)
+    source: PromptSource | None = None
+    created: str = ""
+    changed: str = ""
+    uses: int = 0
+    """How often it was filled in and copied, or fetched by an agent."""
+    used: str = ""
+    """When that was last."""
+    owner: str = ""
+    """On a team server, whose it is; empty for one's own."""
+    shared_with: list[Audience] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """What names it among one's own prompts and those of others: `name`, or `owner:name`."""
+        return f"{self.owner}:{self.name}" if self.owner else self.name
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Its variables."""
+        return variables_of(self.text)
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """Its text with a value for each variable; UsageError if one is missing or unknown."""
+        return fill(self.text, values)
+
+
+class PromptChange(Struct, kw_only=True, frozen=True):
+    """What is to change of a prompt; None leaves it as it is."""
+
+    name: str | None = None
+    text: str | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+
+
+class PromptCollection(Protocol):
+    """The prompts that someone may use. `key` is that of a prompt; only one's own can be changed."""
+
+    audiences: Sequence[Audience]
+    """With whom prompts can be shared; none on one machine."""
+
+    def all(self) -> list[SavedPrompt]:
+        """All of them, by name, one's own first."""
+
+    def find(self, key: str) -> SavedPrompt:
+        """One of them; NothingFound if there is none."""
+
+    def add(self, prompt: SavedPrompt) -> SavedPrompt:
+        """Save a new one; UsageError if its name is taken."""
+
+    def change(self, key: str, change: PromptChange) -> SavedPrompt:
+        """Change one, and return it as it is now."""
+
+    def remove(self, key: str) -> SavedPrompt:
+        """Delete one, and return what it was."""
+
+    def count_use(self, key: str) -> SavedPrompt:
+        """Count that one was used."""
+
+    def share(self, key: str, audience: str) -> None:
+        """Share one with an audience."""
+
+    def unshare(self, key: str, audience: str) -> None:
+        """Share one with an audience no more."""
+
+
+def new_prompt(
+    name: str,
+    text: str,
+    *,
+    description: str = "",
+    tags: Iterable[str] = (),
+    source: PromptSource | None = None,
+    now: datetime | None = None,
+) -> SavedPrompt:
+    """A new prompt, if it can be one."""
+    return SavedPrompt(
+        name=checked_name(name),
+        text=checked_text(text),
+        description=checked_description(description),
+        tags=checked_tags(tags),
+        source=source,
+        created=time_text(now),
+    )
+
+
+def changed_prompt(prompt: SavedPrompt, change: PromptChange, now: datetime | None = None) -> SavedPrompt:
+    """A prompt after a change."""
+    return msgspec.structs.replace(
+        prompt,
+        name=prompt.name if change.name is None else checked_name(change.name),
+        text=prompt.text if change.text is None else checked_text(change.text),
+        description=prompt.description if change.description is None else checked_description(change.description),
+        tags=prompt.tags if change.tags is None else checked_tags(change.tags),
+        changed=time_text(now),
+    )
+
+
+def checked_name(name: str) -> str:
+    """The name, if it can be the name of a file, of a slash command and of an MCP prompt."""
+    name = name.strip()
+    if not NAME.fullmatch(name):
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+        slug = re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST_NAME]
+        better = f": {slug}" if slug else ""
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+        rule = f"use at most {LONGEST_NAME} lower-case letters, digits, - and _{better}"
+        raise UsageError(f"“{shown}” cannot be the name of a prompt", rule)
+    return name
+
+
+def checked_text(text: str) -> str:
+    """The text without control characters and empty lines around it."""
+    text = _plain(text).strip("\n")
+    if not text.strip():
+        raise UsageError("a prompt cannot be empty", "give its text")
+    if len(text) > LONGEST_TEXT:
+        raise UsageError(f"the prompt has {len(text):,} characters", f"save at most {LONGEST_TEXT:,}")
+    return text
+
+
+def checked_description(description: str) -> str:
+    """The description, on one line."""
+    return " ".join(_plain(description).split())[:LONGEST_DESCRIPTION]
+
+
+def checked_tags(tags: Iterable[str]) -> list[str]:
+    """The tags, each once, whatever its case."""
+    found: dict[str, str] = {}
+    for tag in (" ".join(_plain(tag).replace(",", " ").split())[:LONGEST_TAG] for tag in tags):
+        if tag:
+            found.setdefault(tag.lower(), tag)
+    if len(found) > MAX_TAGS:
+        raise UsageError(f"{len(found)} tags are too many", f"give at most {MAX_TAGS}")
+    return list(found.values())
+
+
+def matching_prompts(prompts: Iterable[SavedPrompt], words: Sequence[str], tag: str = "") -> list[SavedPrompt]:
+    """Those that contain all of these words and have this tag, in any case."""
+    wanted = [fold(word) for word in words]
+    return [
+        one
+        for one in prompts
+        if all(word in _searchable(one) for word in wanted)
+        and (not tag or tag.lower() in (name.lower() for name in one.tags))
+    ]
+
+
+def by_name(prompts: Iterable[SavedPrompt]) -> list[SavedPrompt]:
+    """One's own prompts first, then those of others."""
+    return sorted(prompts, key=lambda one: (bool(one.owner), one.name, one.owner))
+
+
+def no_such_prompt(key: str) -> NothingFound:
+    """The error for a key that names nothing."""
+    return NothingFound(f"there is no saved prompt {key}", "see backscroll prompts")
+
+
+def time_text(now: datetime | None = None) -> str:
+    """A time as prompts have it; by default, now."""
+    return (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _searchable(one: SavedPrompt) -> str:
+    return fold("\n".join((one.name, one.description, *one.tags, one.owner, one.text)))
+
+
+def _plain(text: str) -> str:
+    """Without invalid bytes and control characters; line ends as on Unix."""
+    text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    return CONTROL.sub("", text)
+
+
+NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+CONTROL: Final = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")

@@ -1,0 +1,48 @@
+r"""Variables in the text of a prompt: `{{name}}` stands for a value that is given when the prompt is used.
+
+`\{{name}}` is the text `{{name}}` itself, and `${{name}}`, as workflow files have it, is left alone.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from backscroll.errors import UsageError
+
+
+def variables_of(text: str) -> tuple[str, ...]:
+    """The variables of a text, in the order in which they first occur."""
+    return tuple(dict.fromkeys(match[2] for match in PLACE.finditer(text) if match[2]))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with a value for each variable. Values are inserted as they are: nothing in them is a variable."""
+    known = variables_of(text)
+    if unknown := sorted(values.keys() - set(known)):
+        hint = f"its variables are: {', '.join(known)}" if known else "this prompt has no variables"
+        raise UsageError(f"the prompt has no variable {unknown[0]}", hint)
+    if missing := [name for name in known if name not in values]:
+        hint = f"give {' '.join(f'{name}=VALUE' for name in missing)}"
+        raise UsageError(f"no value for {', '.join(missing)}", hint)
+    return PLACE.sub(lambda match: values[match[2]] if match[2] else match[1], text)
+
+
+def with_variables(text: str, words: Mapping[str, str]) -> str:
+    """The text with variables in place of words that it has now: `{"branch": "main"}` puts `{{branch}}` for `main`."""
+    for name, word in words.items():
+        if not NAME.fullmatch(name):
+            hint = "use letters, digits, _ and -, beginning with a letter"
+            raise UsageError(f"{name!r} cannot be the name of a variable", hint)
+        if not word or word not in text:
+            raise UsageError(f"“{word}” is not in the prompt", "give text that the prompt has")
+    if not words:
+        return text
+    # In one pass, the longest first: a value must not be found inside a variable that was just put in.
+    by_word = {word: name for name, word in words.items()}
+    pattern = "|".join(re.escape(word) for word in sorted(by_word, key=len, reverse=True))
+    return re.sub(pattern, lambda match: "{{" + by_word[match[0]] + "}}", text)
+
+
+NAME: Final = re.compile(r"[^\W\d_][\w-]{0,49}")
+PLACE: Final = re.compile(rf"\\(\{{\{{)|(?<!\$)\{{\{{[ \t]*({NAME.pattern})[ \t]*\}}\}}")
+"""Where a variable stands, or an escaped brace."""
