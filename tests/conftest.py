@@ -35,8 +35,12 @@ SLOW_FIXTURES: Final = {"corpus", "postgres", "s3"}
 """Real sessions, and servers that have to be started first."""
 SLOW_FILES: Final = {
     "test_any_order.py",
+    "test_budget.py",
+    "test_connections.py",
     "test_damage.py",
+    "test_embedded_postgres.py",
     "test_export_memory.py",
+    "test_faults.py",
     "test_follow_races.py",
     "test_hostile.py",
     "test_hostile_output.py",
@@ -46,10 +50,17 @@ SLOW_FILES: Final = {
     "test_openapi.py",
     "test_protocol.py",
     "test_snapshot.py",
+    "test_tailer_model.py",
     "test_untouched.py",
     "test_wheel.py",
+    "test_widths.py",
 }
 """Sweeps over hostile texts, damaged bytes and orders of events, and programs in processes of their own."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests often wait, for a server, a browser or another process."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
