@@ -41,6 +41,7 @@ IMPORTS: dict[str, set[str]] = {
         "library",
         "mcp",
         "query",
+        "redaction",
         "render",
         "store",
         "sync",

@@ -157,7 +157,7 @@ def test_a_remote_that_never_answers_stops_neither_following_nor_its_end(
             answer.wait(PATIENCE)
             return super().list(prefix)
 
-    monkeypatch.setattr(syncing, "open_remote", lambda url, _: Hanging(Folder(Path(url))))
+    monkeypatch.setattr(syncing, "open_remote", lambda url, *_: Hanging(Folder(Path(url))))
     with following(laptop):
         assert asked.wait(PATIENCE)
         laptop.write(session_file("S3", MORE))
@@ -171,7 +171,7 @@ def test_nothing_new_takes_one_listing_and_an_append_one_object_more(
 ) -> None:
     opened: list[CutRemote] = []
 
-    def open_counted(url: str, _: str | None) -> CutRemote:
+    def open_counted(url: str, *_: object) -> CutRemote:
         opened.append(CutRemote(Folder(Path(url))))
         return opened[-1]
 

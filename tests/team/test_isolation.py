@@ -29,6 +29,7 @@ WORDS = {"ada": "zyxquokka zyxmarzipan zoo", "zoe": "qvxwalrus qvxpearls bank"}
 NUMBERED = {
     "job": "job", "link": "share_link",
     "device": "device", "key": "api_key", "team": "team", "share": "share", "hold": "hold", "rule": "retention_rule",
+    "project_rule": "project_rule",
 }  # fmt: skip
 
 
@@ -83,11 +84,12 @@ def _fill(two: Two) -> None:
     admin.submit("/teams", name="zyxteam")
     admin.submit("/holds", handle="ada", reason="zyxreason", chat=session_uuid("onlyada"))
     admin.submit("/retention", project="zyxproject", days="30000")
+    admin.submit("/project-rules", by="project", pattern="zyxhidden", mode="metrics")
 
 
 PAGES = (
     "/ /chats /projects /stats /spend /files /live /palette /pane /shared /devices /readers /people /retention /audit"
-    " /stats/usage /stats/prompts /api/v1/chats /api/v1/projects /api/v1/stats/usage"
+    " /project-rules /stats/usage /stats/prompts /api/v1/chats /api/v1/projects /api/v1/stats/usage"
 )
 
 
@@ -169,7 +171,8 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
 
 def _state(connection: psycopg.Connection[tuple[object, ...]]) -> list[object]:
     found: list[object] = []
-    for table in ("device", "team", "share", "hold", "retention_rule", "erasure", "membership", "person"):
+    tables = "device team share hold retention_rule project_rule erasure membership person"
+    for table in tables.split():
         found += connection.execute(f"select row_to_json(t)::jsonb - 'seen' from {table} t order by 1").fetchall()
     keys = connection.execute("select id, revoked from api_key order by 1").fetchall()
     return [*map(str, found), *keys]
@@ -253,6 +256,9 @@ MATRIX = {
     "POST /people/ada/disable": "owner admin",
     "POST /teams": "owner admin",
     "POST /retention": "owner admin",
+    "GET /project-rules": "owner admin",
+    "POST /project-rules": "owner admin",
+    "POST /project-rules/masking": "owner admin",
     "POST /erasures": "owner admin",
     "POST /holds": "owner auditor",
     "GET /api/v1/chats": "owner admin auditor member service",

@@ -14,8 +14,8 @@ from tests.team.demo_served import FLAKY, DemoServed
 
 __all__ = ["browser"]
 PAGES = (
-    "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs /storage"
-    " /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"
+    "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs"
+    " /project-rules /storage /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"
 ).split()
 SCHEMES = ["light", "dark"]
 

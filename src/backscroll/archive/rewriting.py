@@ -6,7 +6,7 @@ New packs are written and flushed before a new catalogue replaces the old one; t
 import os
 import tempfile
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,13 +29,24 @@ class ReplacedVersion(NamedTuple):
     new: Version | None = None
 
 
+Rewrite = Callable[[KeptFile, Version], bytes | None]
+"""The bytes that a version has from now on; None if it stays as it is."""
+
+
 class Writer(Appender):
     """An archive that is open for writing; a context manager that holds the lock."""
 
-    def forget(self, files: Iterable[KeptFile], keys: Iterable[str], replaced: Sequence[ReplacedVersion] = ()) -> None:
+    def forget(
+        self,
+        files: Iterable[KeptFile],
+        keys: Iterable[str],
+        replaced: Sequence[ReplacedVersion] = (),
+        rewrite: Rewrite = lambda _, __: None,
+    ) -> None:
         """Remove these files for good: remove their own chunks from the packs, and never keep them again.
 
-        A kept database loses the sessions in it that have one of these keys. What `replaced` has goes, too.
+        A kept database loses the sessions in it that have one of these keys. What `replaced` has goes, too, and so does
+        what `rewrite` replaces.
         """
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
@@ -54,6 +65,7 @@ class Writer(Appender):
         self._next_pack()
         self.first_pack = self._pack_number
         touched |= self._rewrite_databases(remaining)
+        touched |= self._rewrite_versions(remaining, rewrite)
         wanted = {chunk.id for file in remaining for version in file.versions for chunk in version.chunks}
         for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
             with self.pack(chunk.pack).open("rb") as pack:
@@ -86,6 +98,18 @@ class Writer(Appender):
                 if paths is not None:
                     touched |= {chunk.pack for version in file.versions for chunk in version.chunks}
                     self._replace_versions(file, [path.read_bytes() for path in paths])
+        return touched
+
+    def _rewrite_versions(self, files: Iterable[KeptFile], rewrite: Rewrite) -> set[int]:
+        """Replace the bytes of versions; return the packs that had them."""
+        touched: set[int] = set()
+        for file in files:
+            for version in file.versions:
+                data = rewrite(file, version)
+                if data is not None:
+                    touched |= {chunk.pack for chunk in version.chunks}
+                    version.chunks = [self._put(pack(piece)) for piece in in_chunks([data])]
+                    version.size = len(data)
         return touched
 
     def _replace_versions(self, file: KeptFile, contents: Sequence[bytes]) -> None:

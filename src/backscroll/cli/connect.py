@@ -37,6 +37,7 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     from backscroll.library.machine import ensure_machine
     from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_credential, write_remote
     from backscroll.sync.connecting import ask_to_connect, wait_to_connect
+    from backscroll.sync.policy import EffectivePolicy
 
     request = current_request()
     settings = request.settings()
@@ -48,7 +49,7 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
-        write_preview(preview_for(settings, policy))
+        write_preview(preview_for(settings, EffectivePolicy(policy)))
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return

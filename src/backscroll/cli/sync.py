@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from backscroll.library.syncing.remote_settings import RemoteSettings
     from backscroll.library.syncing.sync import Synced
     from backscroll.settings import Settings
-    from backscroll.sync.policy import Policy
+    from backscroll.sync.policy import EffectivePolicy, Policy
 
 MODES = ("full", "redacted", "metrics", "off")
 MODE = click.Choice(MODES)
@@ -101,6 +101,7 @@ def sync_add(
     The passphrase is asked for, or taken from BACKSCROLL_PASSPHRASE. The remote cannot be read without it.
     """
     from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_key, write_remote
+    from backscroll.sync.policy import EffectivePolicy
     from backscroll.sync.remotes import open_remote
     from backscroll.sync.sealing import key_of
 
@@ -115,7 +116,7 @@ def sync_add(
     if not yes:
         if request.json or not sys.stdin.isatty():
             raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
-        write_preview(preview_for(settings, policy))
+        write_preview(preview_for(settings, EffectivePolicy(policy)))
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return
@@ -140,11 +141,19 @@ def sync_preview(name: str | None, mode: str) -> None:
       backscroll sync preview
       backscroll sync preview nas --json
     """
+    from backscroll.library.syncing.org_rules import fetch_rules
     from backscroll.library.syncing.remote_settings import find_remote
+    from backscroll.sync.policy import EffectivePolicy
 
     request = current_request()
     settings = request.settings()
-    policy = find_remote(settings, name).policy if name else policy_from(mode, (), ())
+    policy = EffectivePolicy(policy_from(mode, (), ()))
+    if name:
+        remote = find_remote(settings, name)
+        if remote.device:  # a team server; while it is away, the rules that were fetched last are shown
+            with contextlib.suppress(BackscrollError):
+                remote = fetch_rules(settings, remote, tries=1)
+        policy = remote.effective
     rows = preview_for(settings, policy)
     if request.json:
         write_json({"projects": [preview_as_json(row) for row in rows]})
@@ -291,7 +300,7 @@ def policy_from(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Po
     return Policy(SyncMode(mode), tuple(rules))
 
 
-def preview_for(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
+def preview_for(settings: "Settings", policy: "EffectivePolicy") -> list["ProjectPreview"]:
     """What would leave under a policy."""
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep

@@ -19,6 +19,8 @@ def write_preview(rows: list["ProjectPreview"]) -> None:
         held = f"{plural(row.sessions, 'session')}, {plural(row.files, 'file')}, {size(row.size)}"
         write(f"  {row.mode:<8}  {clean_line(row.project)}")
         write(f"            {held}{note}")
+        if row.reason:
+            write(f"            because of {clean_line(row.reason)}")
     leaving = [row for row in rows if row.mode != "off"]
     total = size(sum(row.size for row in leaving))
     write(heading(f"{plural(len(leaving), 'project')} with {total} would leave."))
@@ -32,6 +34,8 @@ def write_synced(one: "Synced") -> None:
     )
     took = f"took {size(one.pulled.size)}" if one.pulled.size else "nothing new from other machines"
     write(f"{one.remote}: {sent}; {took}.")
+    if one.has_new_rules:
+        write(f"  your organisation has new rules: see backscroll sync preview {one.remote}")
     if one.pushed.mended:
         write(f"  wrote {plural(one.pushed.mended, 'bundle')} again that the remote had lost")
     if one.pushed.removed:
@@ -49,6 +53,9 @@ def write_status(one: "RemoteStatus") -> None:
     if one.problem:
         write(warning(f"  {clean_line(one.problem)}"))
     write(f"  {size(one.waiting)} wait to be sent" if one.waiting else "  nothing waits to be sent")
+    for held in one.held_back:
+        why = f"{held.mode} instead of {held.wanted}, because of {clean_line(held.reason)}"
+        write(f"  {clean_line(held.project)}: {why}")
     for device in one.devices:
         lag = "" if not device.behind else f", {plural(device.behind, 'bundle')} not here yet"
         if device.is_own:
@@ -81,7 +88,7 @@ def synced_as_json(one: "Synced") -> dict[str, Any]:
         "taken": {
             "bytes": pulled.size, "files": pulled.files, "forgotten": pulled.forgotten, "devices": pulled.devices,
         },
-        "problems": pulled.problems,
+        "problems": pulled.problems, "has_new_rules": one.has_new_rules,
     }  # fmt: skip
 
 
@@ -92,13 +99,14 @@ def status_as_json(one: "RemoteStatus") -> dict[str, Any]:
         **msgspec.to_builtins(one.remote), "problem": one.problem, "is_syncing": one.is_syncing,
         "waiting_bytes": one.waiting,
         "devices": [msgspec.to_builtins(device) for device in one.devices],
+        "held_back": [held._asdict() for held in one.held_back],
     }  # fmt: skip
 
 
 def preview_as_json(row: "ProjectPreview") -> dict[str, Any]:
     return {
         "project": row.project, "mode": str(row.mode), "sessions": row.sessions, "files": row.files,
-        "bytes": row.size, "masked": dict(row.masked),
+        "bytes": row.size, "masked": dict(row.masked), "reason": row.reason,
     }  # fmt: skip
 
 

@@ -5,21 +5,30 @@ and only a receipt counts as stored. While the server is busy or out of reach, r
 arrive twice without harm.
 """
 
+import contextlib
 import hashlib
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from typing import Any, Final, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
+import msgspec
+from msgspec import Struct
+
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.sync.policy import OrgRules
 from backscroll.sync.remotes import RemoteObject
 
 OBJECTS: Final = "/sync/v1/objects"
+RULES: Final = "/sync/v1/rules"
+PROJECTS: Final = "/sync/v1/projects"
+RULES_HEADER: Final = "x-backscroll-rules"
+"""Which rules of the organisation this device follows."""
 TRIES: Final = 8
 LONGEST_WAIT: Final = 120.0
 """Seconds that one request waits for a busy server, in all."""
@@ -30,10 +39,34 @@ AGAIN: Final = frozenset({429, 502, 503, 504})
 MAX_ANSWER_BYTES: Final = 1 << 29
 
 
+class RulesChangedError(BackscrollError):
+    """The organisation has other rules than those that this device follows."""
+
+    def __init__(self) -> None:
+        super().__init__("the rules of your organisation have changed", "run backscroll sync again")
+
+
+class ToldProject(Struct, frozen=True, omit_defaults=True):
+    """A project that this device sends, so that an organisation can make rules by git remote."""
+
+    path: str
+    remote: str = ""
+    """Without protocol and user."""
+
+
 class HttpRemote:
     """The objects of one device on a team server."""
 
-    def __init__(self, url: str, credential: str | None, *, sleep: Callable[[float], object] = time.sleep) -> None:
+    def __init__(
+        self,
+        url: str,
+        credential: str | None,
+        *,
+        sleep: Callable[[float], object] = time.sleep,
+        rules: str = "",
+        tries: int = TRIES,
+    ) -> None:
+        """`rules` is the digest of the organisation's rules that this device follows."""
         check_address(url)
         if not credential:
             hint = f"run backscroll connect {url}"
@@ -41,13 +74,35 @@ class HttpRemote:
         self._url = url.rstrip("/")
         self._credential = credential
         self._sleep = sleep
+        self._rules = rules
+        self._tries = tries
         self._opener = opener()
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
-        """All objects of this device whose names begin like this."""
+        """All objects of this device whose names begin like this; RulesChangedError if other rules hold now."""
         answer = self._ask("GET", f"{OBJECTS}?prefix={quote(prefix, safe='')}", f"list {self._url}")
-        for one in self._read_json(answer)["objects"]:
+        found = self._read_json(answer)
+        if found.get("rules", "") != self._rules:
+            raise RulesChangedError
+        for one in found["objects"]:
             yield RemoteObject(str(one["name"]), int(one["size"]))
+
+    def rules(self) -> OrgRules:
+        """The rules of the organisation; from now on this device follows them."""
+        try:
+            found = msgspec.json.decode(self._ask("GET", RULES, f"read the rules of {self._url}"), type=OrgRules)
+        except NothingFound:  # a server that has none
+            found = OrgRules()
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            hint = "update backscroll: the server may be newer than this machine"
+            raise BackscrollError(f"the rules of {self._url} cannot be read: {error}", hint) from error
+        self._rules = found.digest
+        return found
+
+    def tell_projects(self, projects: Iterable[ToldProject]) -> None:
+        """Tell which projects this device sends."""
+        with contextlib.suppress(NothingFound):  # a server that does not ask
+            self._ask("PUT", PROJECTS, f"write to {self._url}", msgspec.json.encode(list(projects)))
 
     def get(self, name: str) -> bytes:
         """An object."""
@@ -72,8 +127,9 @@ class HttpRemote:
 
     def _ask(self, method: str, path: str, doing: str, data: bytes | None = None) -> bytes:
         waited, wait = 0.0, 1.0
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(self._tries)):
             headers = {"authorization": f"Bearer {self._credential}", "content-type": "application/octet-stream"}
+            headers |= {RULES_HEADER: self._rules} if self._rules else {}
             request = Request(f"{self._url}{path}", data, headers, method=method)  # noqa: S310 - http(s) only, see above
             try:
                 with self._opener.open(request, timeout=TIMEOUT) as answer:
@@ -99,6 +155,8 @@ class HttpRemote:
             raise NothingFound(f"cannot {doing}: the remote does not have it", "run backscroll sync verify") from error
         if error.code == HTTPStatus.CONFLICT:
             raise _ConflictError from error
+        if error.code == HTTPStatus.PRECONDITION_FAILED:
+            raise RulesChangedError from error
         if error.code == HTTPStatus.UNAUTHORIZED:
             hint = f"run backscroll connect {self._url} to connect this machine again"
             raise UsageError(f"{self._url} does not accept this machine: {message}", hint) from error

@@ -39,6 +39,8 @@ class Pulled:
     """Segments of files that were forgotten here before they came."""
     replaced: int = 0
     """Versions that came again under other rules, and whose older bytes were removed."""
+    withdrawn: int = 0
+    """Files that their device took back."""
     problems: list[str] = field(default_factory=list)
     """What could not be taken, and why."""
     sources: set[str] = field(default_factory=set)
@@ -47,6 +49,10 @@ class Pulled:
 
 Writing = Callable[[], AbstractContextManager[Writer]]
 """Gives the archive to be written to. It is held for one bundle, and never while the remote is asked for something."""
+
+
+Incoming = Callable[[str, bytes], bytes]
+"""What is kept of a segment of the file with this path: as many bytes, perhaps others."""
 
 
 def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> bool:
@@ -68,10 +74,11 @@ def pull(
     on_bytes: Callable[[int], object] = lambda _: None,
     listing: Sequence[RemoteObject] | None = None,
     is_own: Callable[[str], bool] = lambda _: False,
+    incoming: Incoming = lambda _, data: data,
 ) -> Pulled:
     """Take everything that is new from other devices. A device whose objects are damaged holds up no other.
 
-    `is_own` says of a machine of the archive whether it is this one.
+    `is_own` says of a machine of the archive whether it is this one; `incoming` may change what is taken.
     """
     done = Pulled()
     for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
@@ -80,10 +87,10 @@ def pull(
         try:
             done.replaced += _remove_replaced(writing, state, device)  # what was cut off
             try:
-                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes, is_own)
+                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes, is_own, incoming)
             except NothingFound:  # it was merged since we looked
                 again = objects_of(remote, device)
-                _pull_device(writing, remote, state, device, again, seal, done, on_bytes, is_own)
+                _pull_device(writing, remote, state, device, again, seal, done, on_bytes, is_own, incoming)
             done.replaced += _remove_replaced(writing, state, device)
         except (DamagedBundleError, NothingFound) as error:
             done.problems.append(f"{device}: {error}")
@@ -101,6 +108,7 @@ def _pull_device(
     done: Pulled,
     on_bytes: Callable[[int], object],
     is_own: Callable[[str], bool],
+    incoming: Incoming,
 ) -> None:
     log = latest_log(objects)
     if log is not None and log != state.pulled(device)[0]:
@@ -119,7 +127,7 @@ def _pull_device(
                 hint = "it was set back or copied: run backscroll sync verify on that machine"
                 raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
             with writing() as writer:
-                Receiver(writer, state, device, bundle, done, is_own).take()
+                Receiver(writer, state, device, bundle, done, is_own, incoming).take()
             on_bytes(sum(entry.length for entry in bundle.index.entries))
 
 
@@ -187,7 +195,9 @@ class Receiver:
         bundle: Bundle,
         done: Pulled,
         is_own: Callable[[str], bool],
+        incoming: Incoming = lambda _, data: data,
     ) -> None:
+        self._incoming = incoming
         self._writer, self._state, self._device, self._bundle, self._done = writer, state, device, bundle, done
         machine = bundle.index.machine
         # This machine under a name that it had before, or one with a copy of its library: its files are not ours.
@@ -223,8 +233,9 @@ class Receiver:
         segment = self._bundle.segment(entry, head)
         file = self._file(key, facts.type)
         base = key._replace(version=0, generation=0).id
-        number = known.version if known else self._version_for(file, base, segment.data)
-        number = self._put(file, number, segment.start, segment.data, facts.modified_ns)
+        data = self._incoming(key.path, segment.data)
+        number = known.version if known else self._version_for(file, base, data)
+        number = self._put(file, number, segment.start, data, facts.modified_ns)
         first = key._replace(generation=0).id
         taken = ReceivedStream(number, segment.head, self._machine, first, key.generation, entry.source, facts.rules)
         self._state.note_received(self._device, base, entry.stream, taken)

@@ -44,10 +44,10 @@ class Remote(Protocol):
         ...
 
 
-def open_remote(url: str, credential: str | None = None) -> Remote:
+def open_remote(url: str, credential: str | None = None, rules: str = "") -> Remote:
     """The remote at an address: a path, `file:///…`, `s3://…`, `gs://…`, `az://…`, or a team server, `https://…`.
 
-    `credential` is what a team server knows this device by.
+    `credential` is what a team server knows this device by, `rules` the digest of its rules that this device follows.
     """
     if not url.strip():
         raise UsageError("the address of the remote is empty", HINT)
@@ -55,7 +55,7 @@ def open_remote(url: str, credential: str | None = None) -> Remote:
     if parts.scheme in SERVERS:
         from backscroll.sync.http_remote import HttpRemote
 
-        return HttpRemote(url, credential)
+        return HttpRemote(url, credential, rules=rules)
     if parts.scheme in BUCKETS:
         from backscroll.sync.buckets import Bucket
 

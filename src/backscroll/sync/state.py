@@ -110,6 +110,7 @@ class SyncState:
             if self._db.execute("pragma user_version").fetchone()[0] != SCHEMA:
                 self._make()
             self._db.execute(f"create table if not exists seen ({SEEN}) strict, without rowid")
+            self._db.execute(f"create table if not exists looked ({LOOKED}) strict, without rowid")
         except sqlite3.DatabaseError as error:
             hint = f"remove {path}: it is made anew from the remote"
             raise BackscrollError(f"the state of the sync cannot be read: {error}", hint) from error
@@ -301,6 +302,25 @@ class SyncState:
         found = [StreamInArchive(*row) for row in rows]
         return [[*group] for _, group in itertools.groupby(found, key=lambda one: one.first)]
 
+    def in_archive(self, device: str, stream: str) -> StreamInArchive | None:
+        """A stream that was taken; None if it was not, or a later generation of it was."""
+        row = self._db.execute(
+            "select stream, first, base, machine, version, size, source, rules from received r where device = ?1"
+            " and stream = ?2 and not exists (select 1 from received later where later.device = r.device"
+            " and later.first = r.first and later.generation > r.generation)",
+            (device, stream),
+        ).fetchone()
+        return StreamInArchive(*row) if row else None
+
+    def looked(self, device: str) -> set[str]:
+        """The objects of a device in which was looked for what it took back."""
+        return {row[0] for row in self._db.execute("select name from looked where device = ?", (device,))}
+
+    def note_looked(self, device: str, names: Iterable[str]) -> None:
+        """These are all objects in which was looked."""
+        self._db.execute("delete from looked where device = ?", (device,))
+        self._db.executemany("insert or ignore into looked values (?, ?)", [(device, name) for name in names])
+
     def note_version(self, device: str, stream: str, version: int) -> None:
         """A stream is in another version of its file now."""
         self._db.execute("update received set version = ? where device = ? and stream = ?", (version, device, stream))
@@ -322,6 +342,7 @@ class SyncState:
         """)
 
 
+LOOKED: Final = "device text, name text, primary key (device, name)"
 SEEN: Final = "device text primary key, machine text, log text, bundles integer, size integer"
 TABLES: Final = {
     "bundle": "number integer primary key, hash text not null",

@@ -35,6 +35,7 @@ from backscroll.team.pages import (
     links_page,
     operating_pages,
     people_page,
+    projects_page,
     retention_page,
     sharing,
     single_sign_on,
@@ -44,6 +45,7 @@ from backscroll.team.pages import (
 from backscroll.team.pages.parts import links_for
 from backscroll.team.remote_mcp import ForAgents, session_manager
 from backscroll.team.request_log import RequestLog, WriteLine
+from backscroll.team.stored_rules import StoredRules
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
@@ -64,7 +66,7 @@ def make_team_app(
 
     `log` is given a line for each request.
     """
-    devices = DeviceRoutes(context.objects, _device_of(context), _stored(context))
+    devices = DeviceRoutes(context.objects, _device_of(context), _stored(context), rules=StoredRules(context.database))
     sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
     agents = session_manager(context, viewers.libraries)
     mcp = Route(MCP, ForAgents(agents))
@@ -157,6 +159,10 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/jobs/{job}/now", team_page(operating_pages.try_now), methods=["POST"]),
     Route("/storage", team_page(operating_pages.storage)),
     Route("/sign-in-test", team_page(operating_pages.sign_in_test)),
+    Route("/project-rules", team_page(projects_page.show)),
+    Route("/project-rules", team_page(projects_page.add), methods=["POST"]),
+    Route("/project-rules/masking", team_page(projects_page.change_masking), methods=["POST"]),
+    Route("/project-rules/{project_rule}/remove", team_page(projects_page.remove), methods=["POST"]),
     Route("/audit", team_page(audit_page.show)),
     Route("/retention", team_page(erasing_page.show)),
     Route("/retention", team_page(retention_page.set_days), methods=["POST"]),

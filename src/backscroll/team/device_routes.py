@@ -6,10 +6,11 @@ A device without its receipt sends the same again, and gets the same receipt.
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -17,11 +18,15 @@ from starlette.routing import Route
 
 from backscroll.errors import BackscrollError, Busy, DiskFull, NothingFound, UsageError
 from backscroll.sync.bundles import DamagedBundleError
+from backscroll.sync.http_remote import RULES_HEADER, ToldProject
+from backscroll.sync.policy import OrgRules
 from backscroll.sync.remotes import Remote
 from backscroll.team.device_objects import ConflictError, DeviceObjects
+from backscroll.team.project_rules import OutdatedRulesError
 from backscroll.web.api.errors import problem_response
 
 LARGEST_OBJECT: Final = 256 << 20
+LARGEST_LIST: Final = 4 << 20
 MAX_AT_ONCE: Final = 4
 """Objects that are stored at the same time: each is in memory as a whole."""
 BYTES_PER_SECOND: Final = 8 << 20
@@ -40,6 +45,37 @@ class UnknownDeviceError(UsageError):
 
     def __init__(self) -> None:
         super().__init__("the credential is unknown, or was revoked", "run backscroll connect on this machine")
+
+
+class DeviceRules(Protocol):
+    """What the organisation of a device lets it send."""
+
+    def digest(self, device: str) -> str:
+        """The digest of the rules that it has to follow; empty if there are none."""
+        ...
+
+    def rules(self, device: str) -> OrgRules:
+        """The rules."""
+        ...
+
+    def note_projects(self, device: str, projects: Sequence[ToldProject]) -> None:
+        """It tells which projects it sends."""
+        ...
+
+
+class NoRules:
+    """Without an organisation there are none."""
+
+    def digest(self, _: str) -> str:
+        """None."""
+        return ""
+
+    def rules(self, _: str) -> OrgRules:
+        """None."""
+        return OrgRules()
+
+    def note_projects(self, _: str, __: Sequence[ToldProject]) -> None:
+        """Ignored."""
 
 
 class ByteCredit:
@@ -77,12 +113,16 @@ class DeviceRoutes:
         stored: Stored = lambda _, __: None,
         credit: ByteCredit | None = None,
         clock: Callable[[], float] = time.monotonic,
+        rules: DeviceRules | None = None,
     ) -> None:
         self._objects, self._device_of, self._stored = objects, device_of, stored
         self._credit = credit or ByteCredit()
+        self._rules = rules or NoRules()
         self._clock = clock
         self._running = 0
         self.routes = [
+            Route("/rules", self._for_device(self._get_rules)),
+            Route("/projects", self._for_device(self._note_projects), methods=["PUT"]),
             Route("/objects", self._for_device(self._list)),
             Route("/objects/{name:path}", self._for_device(self._get), methods=["GET"]),
             Route("/objects/{name:path}", self._for_device(self._put), methods=["PUT"]),
@@ -105,10 +145,24 @@ class DeviceRoutes:
 
         return endpoint
 
-    async def _list(self, request: Request, _: str, own: DeviceObjects) -> Response:
+    async def _get_rules(self, _: Request, device: str, __: DeviceObjects) -> Response:
+        rules = await run_in_threadpool(self._rules.rules, device)
+        return Response(msgspec.json.encode(rules), media_type="application/json")
+
+    async def _note_projects(self, request: Request, device: str, _: DeviceObjects) -> Response:
+        body = await request.body()
+        try:
+            told = msgspec.json.decode(body[:LARGEST_LIST], type=list[ToldProject])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError("this is not a list of projects", 'send [{"path": "…", "remote": "…"}]') from error
+        await run_in_threadpool(self._rules.note_projects, device, told)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def _list(self, request: Request, device: str, own: DeviceObjects) -> Response:
         prefix = request.query_params.get("prefix", "")
         found = await run_in_threadpool(lambda: [one._asdict() for one in own.list(prefix)])
-        return JSONResponse({"objects": found})
+        rules = await run_in_threadpool(self._rules.digest, device)
+        return JSONResponse({"objects": found, "rules": rules})
 
     async def _get(self, request: Request, _: str, own: DeviceObjects) -> Response:
         data = await run_in_threadpool(own.get, request.path_params["name"])
@@ -120,6 +174,9 @@ class DeviceRoutes:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _put(self, request: Request, device: str, own: DeviceObjects) -> Response:
+        rules = await run_in_threadpool(self._rules.digest, device)
+        if rules and request.headers.get(RULES_HEADER, "") != rules:
+            raise OutdatedRulesError
         wait = self._credit.wait_for(device, self._clock())
         if wait:
             much = Busy("this device has sent much in a short time", f"wait {wait} seconds")
@@ -170,6 +227,7 @@ def _headers(error: BackscrollError) -> dict[str, str]:
 
 STATUS: Final[dict[type[BackscrollError], HTTPStatus]] = {
     UnknownDeviceError: HTTPStatus.UNAUTHORIZED,
+    OutdatedRulesError: HTTPStatus.PRECONDITION_FAILED,
     NothingFound: HTTPStatus.NOT_FOUND,
     ConflictError: HTTPStatus.CONFLICT,
     DamagedBundleError: HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -176,7 +176,7 @@ class TeamProcess(uvicorn.Server):
                     connection.execute(f"listen {CHANGED}")
                     while not self._stop.is_set():
                         for told in connection.notifies(timeout=0.5, stop_after=1):
-                            self._viewers.changed(told.payload)
+                            self._viewers.told(told.payload)
             except Exception as error:  # without this thread no page would update
                 if self._stop.is_set():
                     return

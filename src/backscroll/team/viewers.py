@@ -25,6 +25,8 @@ MAX_OPEN: Final = 32
 """Viewers that stay open, of all people; each holds up to two connections to the database."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
 NEWEST: Final = 20
+ANEW: Final = "anew"
+"""What a notice says of a library from which texts were removed."""
 SEARCHES: Final = frozenset({"/search", "/palette", "/api/v1/search"})
 LISTS: Final = frozenset({"/chats", "/api/v1/chats"})
 
@@ -76,6 +78,16 @@ class Viewers:
 
         key = (f"{owner} {chat}" for owner, chats in sorted(by_owner.items()) for chat in sorted(chats))
         return self._find((reader, reader, " ".join(sorted(teammates)), *key), made)
+
+    def told(self, notice: str) -> None:
+        """A worker says whose library has changed, and perhaps that it was made anew: then nothing of it is reused."""
+        handle, _, how = notice.partition(" ")
+        if how == ANEW:
+            with self._lock:
+                found = [viewer for key, viewer in self._open.items() if key[1] == handle]
+            for viewer in found:
+                self._drop(viewer)
+        self.changed(handle)
 
     def changed(self, handle: str) -> None:
         """The library of a person has changed: open chats catch up, and open pages are told."""

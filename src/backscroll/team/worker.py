@@ -20,6 +20,8 @@ from backscroll.sync.objects import devices_in, folder_of
 from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
+from backscroll.sync.withdrawn import withdraw
+from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import JOB as ERASE
 from backscroll.team.erasures import find_by_name, to_be_erased
@@ -27,8 +29,11 @@ from backscroll.team.exclusive import exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
 from backscroll.team.libraries import Libraries
+from backscroll.team.mask_library import mask_library
+from backscroll.team.project_rules import MASK_JOB, masks_arrivals
 from backscroll.team.retention import JOB as EXPIRE
 from backscroll.team.retention import want_due
+from backscroll.team.viewers import ANEW
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -103,6 +108,8 @@ class Worker:
             self._tell(job.about)
         if job.kind == EXPIRE:
             self._expire(job.about)
+        if job.kind == MASK_JOB:
+            self._mask(job.about)
         if job.kind in {"index", "pull"}:
             owner = owner_of(job.about) or job.about
             with exclusive(self._database, self._libraries.number(owner)):
@@ -123,6 +130,13 @@ class Worker:
         if expire_chats(self._database, self._objects, self._libraries, person):
             self._tell(handle)
 
+    def _mask(self, handle: str) -> None:
+        """Mask secrets in what is in a library already."""
+        with exclusive(self._database, self._libraries.number(handle)):
+            is_changed = not self._is_erased(handle) and mask_library(self._database, self._libraries, handle)
+        if is_changed:
+            self._tell(handle, anew=True)
+
     def _is_erased(self, handle: str) -> bool:
         with self._database.transaction() as connection:
             return handle in to_be_erased(connection)
@@ -132,26 +146,31 @@ class Worker:
             with self._libraries.own(job.about) as library:
                 library.update()
             return
-        pulled = take(self._libraries, self._objects, job.about)
-        self._tell(owner_of(job.about))
+        with self._database.transaction() as connection:
+            masks = masks_arrivals(connection, owner_of(job.about))
+        pulled = take(self._libraries, self._objects, job.about, masks=masks)
+        self._tell(owner_of(job.about), anew=bool(pulled.replaced or pulled.withdrawn))
         if pulled.problems:
             raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
 
-    def _tell(self, handle: str) -> None:
-        """Tell web processes that the library of a person has changed."""
+    def _tell(self, handle: str, *, anew: bool = False) -> None:
+        """Tell web processes that the library of a person has changed, or that texts in it are not there any more."""
         with self._database.transaction() as connection:
-            connection.execute("select pg_notify(%s, %s)", (CHANGED, handle))
+            connection.execute("select pg_notify(%s, %s)", (CHANGED, f"{handle} {ANEW}" if anew else handle))
 
 
-def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
-    """Take what is new of a device into its person's library, and index it."""
+def take(libraries: Libraries, objects: Remote, device: str, *, masks: bool = False) -> Pulled:
+    """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it."""
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
     with open_writer(settings) as writer:
         state = SyncState(settings.library / STATE)
         try:
             log_before, last_before, _ = state.pulled(device)
-            pulled = pull(lambda: nullcontext(writer), OneDevice(objects, device), state, own="")
+            pulled = pull(
+                lambda: nullcontext(writer), OneDevice(objects, device), state, own="",
+                incoming=ArrivalMasks().segment if masks else lambda _, data: data,
+            )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
                 is_same_log = state.pulled(device)[0] == log_before
 
@@ -159,11 +178,15 @@ def take(libraries: Libraries, objects: Remote, device: str) -> Pulled:
                     return writer.is_forgotten(home, path, device)
 
                 remove_forgotten(objects, device, is_forgotten, last_before if is_same_log else 0)
+            pulled.withdrawn = withdraw(lambda: nullcontext(writer), objects, state, device)
         finally:
             state.close()
     with libraries.own(owner_of(device)) as library:
-        library.update()
-        if pulled.forgotten:
+        if pulled.replaced or pulled.withdrawn:  # the index has words that the archive has no more
+            library.rebuild()
+        else:
+            library.update()
+        if pulled.forgotten or pulled.replaced or pulled.withdrawn:
             library.update()  # removes the index that was replaced
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)

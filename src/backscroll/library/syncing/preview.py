@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from backscroll.archive.kept_file import KeptFile
 from backscroll.files.layout import FileKind
@@ -13,10 +12,8 @@ from backscroll.library.syncing.projects import FileProjects
 from backscroll.settings import Settings
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import new_segments, own_streams
-from backscroll.sync.policy import Policy, SyncMode
+from backscroll.sync.policy import EffectivePolicy, SyncMode
 from backscroll.sync.streams import first_head
-
-NO_PROJECT: Final = "(no project)"
 
 
 @dataclass
@@ -31,11 +28,13 @@ class ProjectPreview:
     """Bytes of its files."""
     masked: Counter[str] = field(default_factory=Counter)
     """Places that would be masked, by rule."""
+    reason: str = ""
+    """Why less leaves than the user chose; empty if that decides."""
 
 
 def preview(
     settings: Settings,
-    policy: Policy,
+    policy: EffectivePolicy,
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> list[ProjectPreview]:
@@ -47,9 +46,8 @@ def preview(
     found: dict[str, ProjectPreview] = {}
 
     def row_of(file: KeptFile) -> ProjectPreview:
-        project = projects.project_of(file)
-        name = NO_PROJECT if project is None else project.path or projects.folder_of(file) or NO_PROJECT
-        return found.setdefault(name, ProjectPreview(name, policy.mode_of(project)))
+        project, name = projects.project_of(file), projects.name_of(file)
+        return found.setdefault(name, ProjectPreview(name, policy.mode_of(project), reason=policy.reason_for(project)))
 
     for file in archive.files.values():
         if machine.is_own(file.machine) and file.versions:

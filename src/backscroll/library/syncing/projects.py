@@ -11,11 +11,12 @@ from backscroll.archive.archive import Archive, DamagedError
 from backscroll.archive.kept_file import KeptFile
 from backscroll.errors import BackscrollError
 from backscroll.files.layout import FileKind
-from backscroll.sync.policy import Policy, Project, SyncMode
+from backscroll.sync.policy import EffectivePolicy, Policy, Project, SyncMode
 
 HEAD: Final = 200_000
 """How much of a session is looked at to find out where it ran."""
 LARGEST_CONFIG: Final = 1_000_000
+NO_PROJECT: Final = "(no project)"
 
 
 class FileProjects:
@@ -48,7 +49,12 @@ class FileProjects:
             self._projects[folder] = Project(path, git_remote(path) if path else None)
         return self._projects[folder]
 
-    def mode_of(self, policy: Policy, file: KeptFile) -> SyncMode:
+    def name_of(self, file: KeptFile) -> str:
+        """What the project of a file is called: its folder, where that is known."""
+        project = self.project_of(file)
+        return NO_PROJECT if project is None else project.path or self.folder_of(file) or NO_PROJECT
+
+    def mode_of(self, policy: Policy | EffectivePolicy, file: KeptFile) -> SyncMode:
         """How much of a file may leave."""
         return policy.mode_of(self.project_of(file))
 

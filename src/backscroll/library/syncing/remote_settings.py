@@ -16,7 +16,7 @@ from backscroll.disk import FileLock, private_folder, write_private
 from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
 from backscroll.library.machine import ensure_machine
 from backscroll.settings import Settings
-from backscroll.sync.policy import Policy
+from backscroll.sync.policy import EffectivePolicy, OrgRules, Policy
 
 FOLDER: Final = "sync"
 LOCK_SECONDS: Final = 10.0
@@ -28,6 +28,10 @@ class RemoteSettings(Struct, frozen=True, kw_only=True):
     name: str
     url: str
     policy: Policy = Policy()
+    org_rules: OrgRules = OrgRules()
+    """The rules of the organisation on a team server, as they were last fetched."""
+    told_projects: str = ""
+    """The digest of the projects that the server was last told."""
     is_paused: bool = False
     is_encrypted: bool = False
     device: str | None = None
@@ -38,6 +42,11 @@ class RemoteSettings(Struct, frozen=True, kw_only=True):
     """When the remote was last found to have everything."""
     problem: str | None = None
     """Why the last sync did not get to its end; None if it did."""
+
+    @property
+    def effective(self) -> EffectivePolicy:
+        """What may leave: the user's own policy, and what the organisation allows of it."""
+        return EffectivePolicy(self.policy, self.org_rules)
 
 
 class Device(Struct, frozen=True):

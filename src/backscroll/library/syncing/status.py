@@ -1,9 +1,10 @@
 """How far each machine is on a remote, and what waits to be sent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backscroll.archive.archive import Archive
 from backscroll.errors import BackscrollError
+from backscroll.library.syncing.org_rules import HeldBack, following_rules, held_back
 from backscroll.library.syncing.remote_settings import RemoteSettings, state_path
 from backscroll.library.syncing.sync import is_syncing, note_listing, open_remote_of, sender_of, waiting_bytes
 from backscroll.settings import Settings
@@ -39,6 +40,8 @@ class RemoteStatus:
     """Why the last sync did not get to its end, or why the remote cannot be asked now."""
     is_syncing: bool = False
     """Whether a process syncs it right now."""
+    held_back: list[HeldBack] = field(default_factory=list)
+    """The projects of which less leaves than the user chose, because of rules of the organisation."""
 
 
 def status(
@@ -48,17 +51,23 @@ def status(
 
     A remote that cannot be asked is shown as it was last seen.
     """
-    sender = sender_of(settings, remote, archive)
     state = SyncState(state_path(settings, remote.name))
     problem = remote.problem
     try:
         if asks:
             try:
-                note_listing(state, list(open_remote_of(settings, remote).list()))
+                listing, remote = following_rules(
+                    settings, remote, lambda remote: list(open_remote_of(settings, remote).list())
+                )
+                note_listing(state, listing)
             except BackscrollError as error:
                 problem = error.message
+        sender = sender_of(settings, remote, archive)
         devices = [_device(one, sender, state) for one in state.seen()]
-        return RemoteStatus(remote, devices, waiting_bytes(sender, state), problem, is_syncing(settings, remote.name))
+        return RemoteStatus(
+            remote, devices, waiting_bytes(sender, state), problem, is_syncing(settings, remote.name),
+            held_back(settings, remote, sender.archive),
+        )  # fmt: skip
     finally:
         state.close()
 

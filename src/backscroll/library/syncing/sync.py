@@ -11,6 +11,7 @@ from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, Busy, StorageError, storage_error
 from backscroll.library.archives import open_archive, open_writer
 from backscroll.library.machine import ensure_machine
+from backscroll.library.syncing.org_rules import following_rules, tell_projects
 from backscroll.library.syncing.projects import FileProjects
 from backscroll.library.syncing.remote_settings import (
     RemoteSettings,
@@ -23,6 +24,7 @@ from backscroll.library.syncing.remote_settings import (
 )
 from backscroll.settings import Settings
 from backscroll.sync.bundles import PLAIN
+from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.objects import current, devices_in, in_log, latest_log
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import own_streams, unsent
@@ -49,6 +51,8 @@ class Synced:
     remote: str
     pushed: Pushed
     pulled: Pulled
+    has_new_rules: bool = False
+    """Whether the organisation on a team server has other rules than at the last sync."""
 
     @property
     def has_taken(self) -> bool:
@@ -89,14 +93,19 @@ def sync(
     Where the archive is open already, `archive` reads it and `writing` writes to it. Without `fills_empty`, a remote
     that lost everything is told and not filled again: a disk may not be mounted.
     """
-    try:
+
+    def run(remote: RemoteSettings) -> Synced:
         with _using(settings, remote, archive) as (sender, state):
             try:
-                done = _sync(settings, remote, on_total, on_bytes, sender, state, writing, fills_empty=fills_empty)
+                return _sync(settings, remote, on_total, on_bytes, sender, state, writing, fills_empty=fills_empty)
             except Busy as busy:  # the remote is: only the lock of another sync is passed on as such
                 raise BackscrollError(busy.message, busy.hint) from busy
             except OSError as error:
                 raise storage_error(error, f"cannot sync {remote.name}") from error
+
+    try:
+        done, followed = following_rules(settings, remote, run)
+        done.has_new_rules = followed is not remote
     except Busy:
         raise
     except BackscrollError as error:
@@ -124,6 +133,8 @@ def _sync(
     listing = list(store.list())
     if not listing and state.last_bundle[0] and not fills_empty:
         raise EmptyRemoteError(remote.name)
+    if isinstance(store, HttpRemote):
+        tell_projects(settings, remote, sender.archive, store)
     on_total(waiting_bytes(sender, state))
     pushed = push(sender, store, state, on_bytes, listing)
     if pushed.objects and len(devices_in(listing).get(sender.device, ())) >= MAX_SMALL_OBJECTS:
@@ -162,8 +173,12 @@ def _demand_there(store: Remote) -> None:
 
 def verify_remote(settings: Settings, remote: RemoteSettings, *, deep: bool) -> Verified:
     """Compare the archive with a remote, and remember the result."""
-    with _using(settings, remote) as (sender, state):
-        found = verify(sender, open_remote_of(settings, remote), state, deep=deep)
+
+    def run(remote: RemoteSettings) -> Verified:
+        with _using(settings, remote) as (sender, state):
+            return verify(sender, open_remote_of(settings, remote), state, deep=deep)
+
+    found, _ = following_rules(settings, remote, run)
     if found.is_whole:
         note_remote(settings, remote.name, last_proof=_now())
     return found
@@ -171,7 +186,7 @@ def verify_remote(settings: Settings, remote: RemoteSettings, *, deep: bool) -> 
 
 def open_remote_of(settings: Settings, remote: RemoteSettings) -> Remote:
     """The remote itself, with what it knows this machine by."""
-    return open_remote(remote.url, read_credential(settings, remote.name))
+    return open_remote(remote.url, read_credential(settings, remote.name), remote.org_rules.digest)
 
 
 def waiting_bytes(sender: Sender, state: SyncState) -> int:
@@ -211,7 +226,7 @@ def sender_of(settings: Settings, remote: RemoteSettings, archive: Archive | Non
     named = remote.device or device.name
     return Sender(
         hidden_device(key, named) if key else named, named, archive, machine.is_own,
-        lambda file: projects.mode_of(remote.policy, file), Outgoing(device.secret),
+        lambda file: projects.mode_of(remote.effective, file), Outgoing(device.secret),
         seal_with(key) if key else PLAIN,
     )  # fmt: skip
 

@@ -48,11 +48,16 @@ def places(person: Person) -> list[tuple[str, str]]:
     if person.is_auditor:
         found.append(("/audit", "Audit"))
     if person.is_administrator:
-        found += [("/jobs", "Jobs"), ("/storage", "Storage"), ("/sign-in-test", "Sign-in test")]
+        found += [
+            ("/project-rules", "Projects and rules"),
+            ("/jobs", "Jobs"),
+            ("/storage", "Storage"),
+            ("/sign-in-test", "Sign-in test"),
+        ]
     return found
 
 
-ADMINISTRATION: Final = frozenset("/people /retention /audit /jobs /storage /sign-in-test".split())
+ADMINISTRATION: Final = frozenset("/people /retention /audit /project-rules /jobs /storage /sign-in-test".split())
 """The pages about the server and everyone on it: they stand in a row of their own."""
 
 

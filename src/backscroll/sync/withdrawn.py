@@ -1,0 +1,71 @@
+"""Remove from an archive what its device has taken back from the remote, because its project may not leave any more.
+
+A machine of the same person keeps what it has; a team server must not: it shows what its devices let it have. The
+device leaves the hashes of what it took back in its bundles, so that both are still proved to be whole.
+"""
+
+from backscroll.archive.rewriting import ReplacedVersion
+from backscroll.errors import NothingFound
+from backscroll.sync.bundles import read_bundles
+from backscroll.sync.objects import BundleObject, current, in_log, latest_log
+from backscroll.sync.pull import Writing
+from backscroll.sync.remotes import Remote
+from backscroll.sync.removal import objects_of
+from backscroll.sync.state import StreamInArchive, SyncState
+from backscroll.sync.streams import StreamKey
+
+
+def withdraw(writing: Writing, remote: Remote, state: SyncState, device: str) -> int:
+    """Remove what a device took back since this was last looked for; return how many streams that were.
+
+    First the archive changes, then the state; what was cut off in between is finished the next time.
+    """
+    every = objects_of(remote, device)
+    known = state.looked(device)
+    waiting = [one for one in current(in_log(every, latest_log(every))) if _may_be_shortened(one)]
+    removed: set[str] = set()
+    for one in waiting:
+        if one.name not in known:
+            removed |= _removed_in(remote, one)
+    gone = [stream for stream in (state.in_archive(device, name) for name in removed) if stream is not None]
+    count = _remove(writing, gone) if gone else 0
+    with state.saving():
+        for stream in gone:
+            state.forget_received(device, stream.stream)
+        state.note_looked(device, (one.name for one in waiting))
+    return count
+
+
+def _may_be_shortened(one: BundleObject) -> bool:
+    """Whether it was written anew: shortened, or merged from objects that may have been."""
+    return one.revision > 0 or one.last > one.first
+
+
+def _removed_in(remote: Remote, one: BundleObject) -> set[str]:
+    try:
+        bundles = list(read_bundles(remote.get(one.name)))
+    except NothingFound:  # its device has written it anew since: there is another job for that
+        return set()
+    return {entry.stream for bundle in bundles for entry in bundle.index.entries if entry.file is None}
+
+
+def _remove(writing: Writing, streams: list[StreamInArchive]) -> int:
+    with writing() as writer:
+        files = {(file.machine, StreamKey(file.home, file.path, 0).id): file for file in writer.files.values()}
+        emptied: dict[int, list[ReplacedVersion]] = {}
+        for one in streams:
+            file = files.get((one.machine, one.base))
+            version = file.version(one.version) if file is not None else None
+            if file is not None and version is not None and version.size == one.size:
+                emptied.setdefault(file.number, []).append(ReplacedVersion(file, version))
+        whole = [changes[0].file for changes in emptied.values() if _is_all(changes)]
+        parts = [one for changes in emptied.values() for one in changes if one.file not in whole]
+        if whole or parts:
+            writer.forget(whole, (), parts)
+    return len(whole) + len(parts)
+
+
+def _is_all(changes: list[ReplacedVersion]) -> bool:
+    """Whether nothing remains of a file."""
+    removed = {one.old.number for one in changes}
+    return all(not version.size or version.number in removed for version in changes[0].file.versions)

@@ -1,0 +1,67 @@
+"""Mask secrets in what arrives, before it gets into a library.
+
+Objects stay as their device sent them: receipts and proofs are about their bytes. What is taken from them into archive
+and index is masked here, without changing its length: every place of a stream stays where it is, so that taking goes
+on where it was. The same bytes always give the same bytes, so that a repeat after a crash adds nothing.
+"""
+
+from typing import Final
+
+import msgspec
+
+from backscroll.redaction.redactor import Redactor
+
+LONGEST_LINE: Final = 64 << 20
+"""A longer line is withheld: decoding it would take many times its size in memory."""
+WITHHELD: Final = b'{"type":"withheld","why":"secrets in it could not be masked"}'
+DETECTED: Final = (b"{", b"[")
+
+
+class ArrivalMasks:
+    """Masks the segments of streams."""
+
+    def __init__(self) -> None:
+        self._redactor = Redactor(mask=_mask)
+
+    @property
+    def places(self) -> int:
+        """How many places were masked."""
+        return sum(self._redactor.places.values())
+
+    def segment(self, path: str, data: bytes) -> bytes:
+        """A segment of a file with its secrets masked; just as long. Records are masked field by field."""
+        if not path.endswith(".jsonl"):
+            return self._text(data)
+        return b"".join(self._line(line) for line in data.splitlines(keepends=True))
+
+    def _line(self, line: bytes) -> bytes:
+        body = line.rstrip(b"\r\n")
+        if body.lstrip()[:1] in DETECTED and len(body) <= LONGEST_LINE:
+            try:
+                value = msgspec.json.decode(body)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                pass  # not a record: masked as text
+            else:
+                masked = self._redactor.value(value)
+                if masked is value:
+                    return line
+                fields = msgspec.json.encode(masked)
+                if len(fields) <= len(body):
+                    return fields.ljust(len(body)) + line[len(body) :]
+        return self._text(body) + line[len(body) :]
+
+    def _text(self, body: bytes) -> bytes:
+        if len(body) > LONGEST_LINE:
+            return WITHHELD.ljust(len(body))
+        text = body.decode("utf-8", "surrogateescape")
+        masked = self._redactor.text(text)
+        if masked is text:
+            return body
+        found = masked.encode("utf-8", "surrogateescape")
+        return found.ljust(len(body)) if len(found) <= len(body) else WITHHELD[: len(body)].ljust(len(body))
+
+
+def _mask(rule: str, secret: bytes) -> str:
+    """As long as the secret, with the name of its rule if there is room."""
+    told = next((text for text in (f"[redacted: {rule}]", "[redacted]") if len(text) <= len(secret)), "")
+    return told.ljust(len(secret), "*")

@@ -1,0 +1,158 @@
+"""The projects that people send, and the rules about how much of them may be sent."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.sync.policy import Policy, SyncMode
+from backscroll.team.context import TeamRequest, see
+from backscroll.team.libraries import Libraries
+from backscroll.team.pages.operating_pages import size_text
+from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.people import people
+from backscroll.team.project_rules import (
+    ProjectRule,
+    mask_arrivals,
+    outdated_devices,
+    policy_of,
+    remotes_of,
+    remove_rule,
+    rules_of,
+    set_rule,
+)
+from backscroll.team.sent_projects import NO_PROJECT, ONLY_METRICS, SentProject, sent_projects
+from backscroll.web.addresses import address
+
+HERE = "/project-rules"
+ABOUT = {
+    "remote": "Git remote",
+    "path": "Folder",
+    "project": "Project",
+    "all": "Everything else",
+}
+MEANING = {
+    SyncMode.FULL: "full: everything",
+    SyncMode.REDACTED: "redacted: everything, with secrets masked",
+    SyncMode.METRICS: "metrics: usage, tools and times, no text",
+    SyncMode.OFF: "off: nothing",
+}
+
+
+def show(request: TeamRequest) -> Html:
+    """The page, for administrators."""
+    person, connection = request.administrator(), request.connection
+    rules = rules_of(connection, person.org)
+    libraries: Libraries = request.http.app.state.viewers.libraries
+    handles = [one.handle for one in people(connection, person.org)]
+    found = sent_projects(handles, libraries.to_read, remotes_of(connection, person.org))
+    policy = policy_of(rules)
+    return team_document(
+        "Projects and rules", person, HERE,
+        el("h2", "Rules"),
+        table(("About", "Pattern", "May be sent", "Set by", "Since", ""), map(_rule_row, rules),
+              "No rule: each person chooses what their machines send."),
+        _form(request),
+        _outdated(request),
+        el("h2", "Secrets"),
+        _masking(request),
+        el("h2", "Projects"),
+        table(("Project", "People", "Sessions", "Size", "Rule", ""), (_project_row(one, policy) for one in found),
+              "No machine has sent anything yet."),
+        lead="How much of which projects machines may send. Machines fetch these rules, and send what both a rule and"
+        " their person allow. Of several rules that match, the strictest holds.",
+    )  # fmt: skip
+
+
+def _rule_row(one: ProjectRule) -> tuple[object, ...]:
+    pattern = el("code", one.pattern) if one.pattern else el("span", "–", class_="muted")
+    return (
+        ABOUT[one.by], pattern, one.mode, one.made_by, moment_text(one.made),
+        button(f"{HERE}/{one.id}/remove", "Remove"),
+    )  # fmt: skip
+
+
+def _form(request: TeamRequest) -> Html:
+    by, mode = request.get("by", "remote"), request.get("mode", "off")
+    kinds = [el("option", text, value=kind, selected=True if kind == by else None) for kind, text in ABOUT.items()]
+    modes = [el("option", text, value=one, selected=True if one == mode else None) for one, text in MEANING.items()]
+    return el(
+        "form",
+        el("label", el("span", "About"), el("select", kinds, name="by"), class_="field"),
+        field("Pattern (* stands for any text)", "pattern", value=request.get("pattern"),
+              placeholder="github.com/acme/*"),
+        el("label", el("span", "May be sent"), el("select", modes, name="mode"), class_="field"),
+        el("button", "Save the rule"),
+        el("p", "A folder also covers what is below it. A project is the name of a folder or of a git repository,"
+           " wherever it lies. What a stricter rule no longer allows is removed from the server when the machine syncs"
+           " next.", class_="muted"),
+        method="post", action=HERE, class_="row-form", id="rule",
+    )  # fmt: skip
+
+
+def _outdated(request: TeamRequest) -> Html:
+    found = outdated_devices(request.connection, request.person.org)
+    if not found:
+        return NOTHING
+    rows = ((el("strong", one.name), moment_text(one.seen),
+             "has older rules" if one.has_asked else "has never asked for rules") for one in found)  # fmt: skip
+    return join(
+        [
+            el("h3", "Machines that do not follow these rules yet"),
+            el("p", "They cannot send anything until they do. A machine that has never asked may have an older"
+               " version of backscroll.", class_="muted"),
+            table(("Machine", "Last seen", ""), rows, ""),
+        ]
+    )  # fmt: skip
+
+
+def _masking(request: TeamRequest) -> Html:
+    row = request.connection.execute("select masks_arrivals from org where id = %s", (request.person.org,)).fetchone()
+    is_on = bool(row and row[0])
+    told = (
+        "Secrets are masked in everything that arrives, also from machines that send everything in full."
+        if is_on
+        else "What machines send is shown as it arrives: masked, unless a person chose to send everything in full."
+    )
+    note = (
+        "Objects stay as machines sent them, because machines prove by them that everything arrived. Libraries, pages,"
+        " search, exports and agents have only the masked text."
+    )
+    label = "Do not mask what arrives from now on" if is_on else "Mask secrets in everything that arrives"
+    return join(
+        [
+            el("p", told),
+            button(f"{HERE}/masking", label, ("on", "" if is_on else "1")),
+            el("p", note, class_="muted"),
+        ]
+    )
+
+
+def _project_row(one: SentProject, policy: Policy) -> Sequence[object]:
+    modes = sorted({policy.mode_of(project) for project in one.projects}, key=lambda mode: -mode.strictness)
+    is_named = one.name not in {NO_PROJECT, ONLY_METRICS}
+    kind = "remote" if any(project.remote for project in one.projects) else "project"
+    link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule") if is_named else NOTHING
+    name = el("code", one.name) if is_named else el("span", one.name, class_="muted")
+    return name, f"{len(one.people):,}", f"{one.sessions:,}", size_text(one.size), ", ".join(modes), link
+
+
+def add(request: TeamRequest) -> Response:
+    """Make or change a rule."""
+    form = request.form
+    set_rule(
+        request.connection, request.administrator(), form.get("by", ""), form.get("pattern", ""), form.get("mode", "")
+    )
+    return see(HERE)
+
+
+def remove(request: TeamRequest) -> Response:
+    """Remove a rule."""
+    remove_rule(request.connection, request.administrator(), request.number("project_rule"))
+    return see(HERE)
+
+
+def change_masking(request: TeamRequest) -> Response:
+    """Mask what arrives, or no more."""
+    mask_arrivals(request.connection, request.administrator(), is_on=bool(request.form.get("on")))
+    return see(HERE)

@@ -1,0 +1,172 @@
+"""Rules of an organisation about what machines may send: set on a page, fetched by machines, obeyed and explained."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+import pytest
+
+from backscroll.store.postgres.embedded import EmbeddedPostgres
+from backscroll.sync.http_remote import RulesChangedError, ToldProject
+from backscroll.sync.policy import EffectivePolicy, OrgRules, Policy, PolicyRule, Project, SyncMode, strictest_first
+from tests.support.command import run_command
+from tests.support.homes import session_file, write_home
+from tests.support.postgres import fresh_database
+from tests.support.processes import until
+from tests.team.sending import invited, machine_of, owner_of_server
+from tests.team.served import Browser, Served, serving
+
+SHOP = "@ cwd={}\na <- - user: why is the zyxparser slow\nb <- a assistant(m1): it reads every line twice"
+RuleAbout = Literal["remote", "path", "project"]
+ZOO = "@ cwd={}\nc <- - user: feed the zyxquokka\nd <- c assistant(m2): with zyxmarzipan"
+
+
+@pytest.fixture
+def served(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Served]:
+    with fresh_database(postgres) as url, serving(url, tmp_path / "server") as found:
+        yield found
+
+
+FULL, REDACTED, METRICS, OFF = SyncMode
+SHOP_PROJECT = Project("/home/ada/shop", "git@github.com:acme/shop.git")
+
+
+@pytest.mark.parametrize(
+    ("own", "org", "mode"),
+    [(FULL, FULL, FULL), (FULL, REDACTED, REDACTED), (REDACTED, FULL, REDACTED), (METRICS, OFF, OFF), (OFF, FULL, OFF)],
+)
+def test_of_two_policies_the_stricter_holds(own: SyncMode, org: SyncMode, mode: SyncMode) -> None:
+    policy = EffectivePolicy(Policy(own), OrgRules("x", Policy(org), "Acme"))
+    assert policy.mode_of(SHOP_PROJECT) is mode
+    assert bool(policy.reason_for(SHOP_PROJECT)) == (org.strictness > own.strictness)
+
+
+@pytest.mark.parametrize(
+    ("by", "pattern", "matches"),
+    [
+        ("remote", "github.com/acme/*", True),
+        ("remote", "github.com/other/*", False),
+        ("path", "/home/ada", True),
+        ("path", "/home/ad", False),
+        ("project", "shop", True),
+        ("project", "sh*", True),
+        ("project", "ada", False),
+    ],
+)
+def test_a_rule_is_about_a_remote_a_folder_or_a_name(by: RuleAbout, pattern: str, matches: bool) -> None:
+    policy = Policy(FULL, (PolicyRule(by, pattern, OFF),))
+    assert policy.mode_of(SHOP_PROJECT) is (OFF if matches else FULL)
+
+
+def test_of_several_rules_the_strictest_comes_first() -> None:
+    rules = [PolicyRule("project", "shop", METRICS), PolicyRule("path", "/home", OFF), PolicyRule("path", "/", FULL)]
+    assert [rule.mode for rule in strictest_first(rules)] == [OFF, METRICS, FULL]
+
+
+def test_a_machine_follows_the_rules_and_says_why_something_does_not_leave(served: Served, tmp_path: Path) -> None:
+    admin = _admin(served)
+    invited(served, "ada")
+    ada = served.signed_in("ada")
+    shop, zoo, where = _machine(tmp_path)
+    _connect(served, ada, *where)
+    until(lambda: len(_chats(ada)) == 2)
+
+    page = admin.get("/project-rules").text
+    assert "github.com/acme/shop" in page
+    assert "token" not in page, "no user or password of a git remote leaves"
+    admin.submit("/project-rules", by="remote", pattern="https://github.com/acme/*", mode="off")
+    assert "ada/" in admin.get("/project-rules").text, "a machine that has not asked for the new rules is named"
+
+    preview = json.loads(run_command("sync", "preview", "team", "--json", *where).stdout)["projects"]
+    told = {row["project"]: (row["mode"], row["reason"]) for row in preview}
+    assert told[shop] == ("off", "a rule of Team for the git remote github.com/acme/*")
+    assert told[zoo] == ("redacted", "")
+    synced = json.loads(run_command("sync", "--json", *where).stdout)["remotes"][0]
+    assert synced["sent"]["removed"]
+    until(lambda: [chat["project"] for chat in _chats(ada)] == [zoo])
+    assert ada.get("/api/v1/search?q=zyxparser").json()["chats"] == []
+    status = json.loads(run_command("sync", "status", "--json", *where).stdout)["remotes"][0]
+    assert [(one["project"], one["mode"]) for one in status["held_back"] if one["project"] == shop] == [(shop, "off")]
+    assert "because of a rule of Team" in run_command("sync", "status", *where).stdout
+    assert "do not follow these rules" not in admin.get("/project-rules").text
+    assert "NOT EQUAL" not in run_command("sync", "verify", "--deep", *where).stdout
+
+    number = re.search(r"/project-rules/(\d+)/remove", admin.get("/project-rules").text)
+    assert number
+    admin.submit(f"/project-rules/{number[1]}/remove")
+    run_command("sync", *where)
+    until(lambda: len(_chats(ada)) == 2)
+    assert "NOT EQUAL" not in run_command("sync", "verify", "--deep", *where).stdout
+
+
+def test_a_machine_that_does_not_know_the_rules_can_send_nothing(served: Served, tmp_path: Path) -> None:
+    (ada,) = invited(served, "ada")
+    machine = machine_of(served, ada, tmp_path / "machines")
+    machine.push(shop=SHOP.format("/home/dev/shop"))
+    admin = served.signed_in("admin")
+    admin.submit("/project-rules", by="all", mode="metrics")
+    with pytest.raises(RulesChangedError):
+        machine.push(zoo=ZOO.format("/home/dev/zoo"))
+    headers = {"authorization": f"Bearer {machine.secret}"}
+    answer = httpx.put(f"{served.url}/sync/v1/objects/x", content=b"", headers=headers, trust_env=False)
+    assert answer.status_code == 412
+    assert "update backscroll" in answer.json()["error"]["hint"]
+    assert machine.remote.rules().policy == Policy(METRICS)  # type: ignore[attr-defined]
+    machine.push()
+    machine.remote.tell_projects([ToldProject("/a\0b", "x"), ToldProject("/a", "https://u:token@h/x.git")])  # type: ignore[attr-defined]
+    with served.context.database.transaction() as connection:
+        assert connection.execute("select path, remote from device_project").fetchall() == [("/a", "h/x")]
+
+
+def test_a_rule_that_makes_no_sense_is_refused(served: Served) -> None:
+    admin = _admin(served)
+    for form in (
+        {"by": "remote", "pattern": " ", "mode": "off"},
+        {"by": "path", "pattern": "/x", "mode": "none"},
+        {"by": "colour", "pattern": "red", "mode": "off"},
+    ):
+        assert admin.submit("/project-rules", **form).status_code == 400
+    assert "No rule" in admin.get("/project-rules").text
+
+
+def _admin(served: Served) -> Browser:
+    owner_of_server(served)
+    return served.signed_in("admin")
+
+
+def _chats(browser: Browser) -> list[Any]:
+    found: list[Any] = browser.get("/api/v1/chats").json().get("chats", [])
+    return found
+
+
+def _machine(folder: Path) -> tuple[str, str, tuple[object, ...]]:
+    """A machine with two projects, one of them a git clone; their folders, and options for commands."""
+    shop, zoo, home = folder / "work" / "shop", folder / "work" / "zoo", folder / "home"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "config").write_text('[remote "origin"]\n\turl = https://me:token@github.com/Acme/shop.git\n')
+    for folder_name, name, drawing in (
+        ("-work-shop", "shop", SHOP.format(shop)),
+        ("-work-zoo", "zoo", ZOO.format(zoo)),
+    ):
+        for path, data in session_file(name, drawing).items():
+            write_home(home, {f"projects/{folder_name}/{path.rpartition('/')[2]}": data})
+    return str(shop), str(zoo), ("--home", home, "--library", folder / "library")
+
+
+def _connect(served: Served, browser: Browser, *where: object) -> None:
+    done: list[str] = []
+    thread = threading.Thread(target=lambda: done.append(run_command("connect", served.url, "--yes", *where).stdout))
+    thread.start()
+
+    def asks() -> bool:
+        with served.context.database.transaction() as connection:
+            row = connection.execute("select code from device_request where person is null").fetchone()
+        return row is not None and browser.submit("/connect", code=row[0], answer="yes").url.path == "/devices"
+
+    until(asks)
+    thread.join(60)
+    assert "Connected as ada/" in done[0]
