@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from backscroll.records.decode import Problem, decode_line, fields_of
 from backscroll.redaction.patterns import compile_pattern
-from backscroll.redaction.redactor import MAYBE_UNSEEN, UNSEEN, Redactor, redact, redacted_value, usual_rules
+from backscroll.redaction.redactor import UNSEEN, Redactor, redact, redacted_value, usual_rules
 from backscroll.redaction.rules import RULES, VERSION
+from backscroll.redaction.screening import MAYBE_UNSEEN
 from backscroll.render.terminal import clean
 from tests.redaction.planting import PLANTED, Planted, planted
 
@@ -202,7 +203,7 @@ def test_odd_values_are_no_trouble() -> None:
 
 def test_the_rules_are_such_as_take_time_in_proportion_to_the_text() -> None:
     for rule in RULES:
-        assert rule.hints
+        assert rule.look
         for pattern in rule.patterns:
             assert compile_pattern(pattern).groups <= 1, pattern
 

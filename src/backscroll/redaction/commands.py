@@ -43,12 +43,6 @@ PASSWORD_COMMANDS: Final = (
     rf"{START}net\s+user\s+\S+\s+{Q}([^\s\"'`\\\xff/*][^\s\"'`\\\xff]{{3,}})",
     rf"{START}nmcli\s{REST}\bpassword\s+{Q}{ARGUMENT}",
 )
-PASSWORD_HINTS: Final = (
-    r"-(?:pass|pwd)", r"pass\w*\s", r"(?:freerdp|cmdkey|rdesktop)\s", r"login\s",
-    r"(?:mysql|mariadb|mongo|ldap|smb)\w*\s", r"mariadb-",
-    r"(?:7z.?|rar|unrar|psexec|winexe|snowsql|redis-cli|sqlcmd|bcp|osql|tsql|isql|zip|unzip|zipcloak|ipmitool)\s",
-    r"(?:openssl|rclone|rabbitmqctl|rpcclient|net|lftp|nmcli)\s", "mosquitto_", r"sudo\s",
-)  # fmt: skip
 ACCOUNT_COMMANDS: Final = (
     rf"{START}(?:curl|wget)\s[^\n\xff]*?(?:-u|--user|--proxy-user)[ =]?{Q}[^\s:\"'\xff]+:([^\s\"'\\\xff]+)",
     rf"{START}(?:https?|xh)\s{REST}(?:-a|--auth)[ =]{Q}[^\s:\"'\xff]+:([^\s\"'\\\xff]+)",

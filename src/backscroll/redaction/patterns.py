@@ -16,21 +16,21 @@ def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
 class AnyOf:
     """Many case-insensitive expressions, searched in one pass over a text."""
 
-    def __init__(self, groups: Iterable[tuple[str, ...]]) -> None:
+    def __init__(self, patterns: Iterable[str]) -> None:
         import re2
 
         options = _options()
         options.case_sensitive = False
         self._set = re2.Set.SearchSet(options)
         self._empty = True
-        for group in groups:
-            self._set.Add("|".join(group).encode("latin-1"))
+        for pattern in patterns:
+            self._set.Add(pattern.encode("latin-1"))
             self._empty = False
         if not self._empty:
             self._set.Compile()
 
     def found(self, data: bytes) -> list[int]:
-        """The numbers of the groups that match the text, in order."""
+        """The numbers of the patterns that match the text, in order."""
         return sorted(self._set.Match(data) or ()) if not self._empty else []
 
 

@@ -9,22 +9,31 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
 from typing import Any, Final
 
 from backscroll.redaction.checks import is_drawn, is_phrase
-from backscroll.redaction.names import CHOSEN_FIELD, FIELD, HIDDEN_FIELD, PUBLIC
-from backscroll.redaction.patterns import AnyOf, compile_pattern
+from backscroll.redaction.names import CHOSEN_FIELD, HIDDEN_FIELD
+from backscroll.redaction.patterns import compile_pattern
 from backscroll.redaction.pictures import without_metadata
 from backscroll.redaction.rules import RULES, Rule
+from backscroll.redaction.screening import (
+    DEEPEST,
+    HIDDEN,
+    LONGEST_NAME,
+    MASK,
+    MASK_START,
+    MAX_NAMES,
+    MAYBE_UNSEEN,
+    PICTURE_FIELDS,
+    SHORTEST,
+    Screen,
+    any_pattern,
+    tells,
+)
 from backscroll.redaction.wraps import broken_tokens, pieces_below
 
-HIDDEN: Final = b"\xff"
-"""Marks a mask while the rules run: no text has this byte, and no rule matches across it."""
 MAX_ROUNDS: Final = 4
 LONGEST_RETRY: Final = 512
-DEEPEST: Final = 200
-MAX_NAMES: Final = 10_000
 TOO_DEEP: Final = "[nested too deep to be shared]"
 
 
@@ -51,7 +60,7 @@ class Redactor:
         """Without `mask`, different secrets of a rule are numbered in the order in which they are found."""
         self._rules = tuple(usual_rules() if rules is None else rules)
         self._make_mask = mask or self._numbered
-        self._hints = _hints(self._rules)
+        self._screen = Screen(self._rules)
         self._masks: dict[tuple[str, bytes], str] = {}
         self._numbers: Counter[str] = Counter()
         self._names: set[str] = set()
@@ -92,9 +101,13 @@ class Redactor:
                 return hidden
         return self._hide(text, data)
 
+    def is_clean_line(self, line: bytes) -> bool:
+        """Whether a line, JSON or text, certainly has no secrets. Others may have none either."""
+        return self._screen.is_clean_line(line)
+
     def value(self, value: Any) -> Any:  # noqa: ANN401
         """A JSON value with the secrets in all its strings and keys hidden; the same object if there are none."""
-        return self._value(value, 0)
+        return value if self._screen.is_clean(value) else self._value(value, 0)
 
     def _value(self, value: Any, depth: int) -> Any:  # noqa: ANN401
         if isinstance(value, str):
@@ -128,7 +141,7 @@ class Redactor:
 
     def _field(self, name: str, value: str) -> str:
         """The text of a field, whose name may show that it is a secret."""
-        if not _tells(name):
+        if not tells(name):
             return self.text(value)
         before = f"{name}: "
         masked = self.text(before + value)
@@ -154,24 +167,24 @@ class Redactor:
         return f"[redacted: {rule}{f' {number}' if number > 1 else ''}]"
 
     def _hide(self, text: str, data: bytes) -> str:
-        found = self._hints.found(data)
+        masks = [mask.decode() for mask in MASK.findall(data)] if MASK_START in data else []
+        data = MASK.sub(HIDDEN, data) if masks else data
+        found = self._screen.rules_for(data)
         if not found:
             return text
-        masks = [mask.decode() for mask in MASK.findall(data)]
-        data = MASK.sub(HIDDEN, data) if masks else data
         before = len(masks), len(data)
         for _ in range(MAX_ROUNDS):
             size = len(data), len(masks)
-            for rule in map(self._rules.__getitem__, found):
+            for rule in found:
                 if rule.prefixes and (b"\n" in data or b"\\n" in data):
                     data, masks = self._apply(rule, broken_tokens(rule, data), data, masks)
-                if compile_pattern(_any_pattern(rule.patterns)).search(data) is None:
+                if compile_pattern(any_pattern(rule.patterns)).search(data) is None:
                     continue  # one look for all patterns of a rule: most texts with its hints have no secrets
                 for pattern in rule.patterns:
                     data, masks = self._apply(rule, _find_secrets(rule, pattern, data), data, masks)
             if size == (len(data), len(masks)):
                 break
-            found = self._hints.found(data)
+            found = self._screen.rules_for(data)
         if before == (len(masks), len(data)):
             return text
         return _join_masked(data.split(HIDDEN), masks)
@@ -240,30 +253,6 @@ def _picture(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-@lru_cache(MAX_NAMES)
-def _tells(name: str) -> bool:
-    """Whether the name of a field shows that its value is a secret."""
-    if len(name) > LONGEST_NAME or not FIELD.search(name):
-        return False
-    return PUBLIC.search(name.encode("utf-8", "surrogatepass")) is None
-
-
-@cache
-def _any_pattern(patterns: tuple[str, ...]) -> str:
-    """A pattern that matches wherever one of these does."""
-    return "|".join(f"(?:{pattern})" for pattern in patterns)
-
-
-@cache
-def _hints(rules: tuple[Rule, ...]) -> AnyOf:
-    return AnyOf(rule.hints for rule in rules)
-
-
-PICTURE_FIELDS: Final = (("media_type", "data"), ("type", "base64"))
-"""Where a picture is: in a message, and in the result of a tool that read one."""
-SHORTEST: Final = 6
-LONGEST_NAME: Final = 100
-MASK: Final = re.compile(rb"\[redacted: [a-z-]+(?: [0-9]+)?\]")
 BLANK: Final = re.compile(r"\s\s|[^\S ]")
 UNSEEN: Final = re.compile(
     r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
@@ -271,8 +260,3 @@ UNSEEN: Final = re.compile(
     r"|(?<=\w)\\(?=[_-]\w)"
 )
 """Escape sequences, characters without width, and what Markdown drops."""
-MAYBE_UNSEEN: Final = (
-    r"[\x00-\x08\x0b-\x1f\x7f]|\\[_-]|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]"
-    r"|\xef\xbb\xbf"
-)
-"""The same, roughly, in bytes: a look that costs a tenth. Whatever `UNSEEN` finds, it finds too."""

@@ -1,8 +1,8 @@
 """The definition of a rule."""
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
@@ -13,8 +13,10 @@ class Rule(NamedTuple):
     what: str
     """Its description for people."""
     patterns: tuple[str, ...]
-    hints: tuple[str, ...]
-    """Patterns without regard to case. Every match contains a match of one of them; a text without any is skipped."""
+    hints: tuple[str, ...] = ()
+    """Patterns without regard to case. Every match contains a match of one of them; a text without any is skipped.
+
+    Without hints, what the patterns have before their groups is looked for: rarer, and more work to look for."""
     check: Callable[[bytes], bool] | None = None
     """Decides whether a match is a secret, where the pattern alone cannot."""
     unless: re.Pattern[bytes] | None = None
@@ -28,8 +30,27 @@ class Rule(NamedTuple):
     optional: bool = False
     """Whether it applies only on request."""
 
+    @property
+    def look(self) -> str:
+        """The pattern that a text must match to be searched."""
+        return "|".join(self.hints or leads(self.patterns))
+
 
 def token(name: str, what: str, *patterns: str, hints: tuple[str, ...]) -> Rule:
     """A rule for secrets that begin with something unmistakable: its hints, in small letters."""
     escaped = tuple(map(re.escape, hints))
     return Rule(name, what, patterns, escaped, prefixes=escaped)
+
+
+def leads(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Hints for patterns with a group: what comes before the group. They are as rare as the patterns themselves."""
+    return tuple(pattern[: _group(pattern)] for pattern in patterns)
+
+
+def _group(pattern: str) -> int:
+    before = UP_TO_GROUP.match(pattern)
+    return before.end() if before is not None else 0
+
+
+UP_TO_GROUP: Final = re.compile(r"(?:\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?|[^\\\[(])*", re.DOTALL)
+"""Everything before the first parenthesis that begins a group; those of `(?…)` begin none."""

@@ -27,7 +27,6 @@ from backscroll.redaction.commands import (
     ACCOUNT_HINTS,
     KEY_COMMANDS,
     PASSWORD_COMMANDS,
-    PASSWORD_HINTS,
     SET_CHOSEN,
     SET_DRAWN,
 )
@@ -50,11 +49,8 @@ from backscroll.redaction.tokens import TOKENS
 
 __all__ = ["RULES", "VERSION", "Rule"]
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Incremented whenever the rules change what they mask."""
-
-CHOSEN_HINTS: Final = ("pass", "pwd", "mnemonic", "seed.?phrase")
-DRAWN_HINTS: Final = ("secret", "token", "credential", "key")
 
 
 def _beside(name: str, shortest: int, also: str = "") -> tuple[str, ...]:
@@ -103,7 +99,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?i:[a-z][a-z0-9+.-]*://)[^\s/:@\"'<>\\\xff]*:([^\s/\"'<>\xff]{4,})@",
             r"(?i:[a-z][a-z0-9+.-]*://)[^\s/:@\"'<>\\?#\xff]*:([^\s@\"'<>\\?#\xff]{4,})@[A-Za-z0-9\[]",
         ),
-        ("://",), check=is_url_password,
+        check=is_url_password,
     ),
     Rule(
         "connection-password", "a password in a connection string",
@@ -132,15 +128,15 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})",
             rf"(?:{START}|_)auth{QUOTE}?\s*[:=]\s*{QUOTE}?([A-Za-z0-9+/]{{8,}}={{0,2}})",
         ),
-        ("basic", "auth"), check=is_account,
+        check=is_account,
     ),
     Rule(
         "command-password", "a name and password for a command", ACCOUNT_COMMANDS, ACCOUNT_HINTS, check=is_password
     ),
-    Rule("command-password", "a password passed to a command", PASSWORD_COMMANDS, PASSWORD_HINTS, check=is_argument),
+    Rule("command-password", "a password passed to a command", PASSWORD_COMMANDS, check=is_argument),
     Rule(
         "command-key", "a key or token passed to a command",
-        KEY_COMMANDS, (*DRAWN_HINTS, r"mc\s"), check=is_drawn, unless=PUBLIC, wraps=True,
+        KEY_COMMANDS, check=is_drawn, unless=PUBLIC, wraps=True,
     ),
     Rule(
         "cookie", "the cookies of a request or response",
@@ -172,19 +168,19 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "assigned-secret", "a quoted value assigned to a passphrase",
-        _in_quotes(PHRASE), CHOSEN_HINTS, check=is_words,
+        _in_quotes(PHRASE), check=is_words,
     ),
     Rule(
         "assigned-secret", "a quoted value assigned to a password",
-        _in_quotes(CHOSEN), CHOSEN_HINTS, check=is_phrase,
+        _in_quotes(CHOSEN), check=is_phrase,
     ),
     Rule(
         "assigned-secret", "a value assigned to a password",
-        (*_beside(CHOSEN, 6), SET_CHOSEN), CHOSEN_HINTS, check=is_chosen,
+        (*_beside(CHOSEN, 6), SET_CHOSEN), check=is_chosen,
     ),
     Rule(
         "assigned-secret", "a value assigned to a secret, token or key",
-        (*_beside(DRAWN, 12, "&"), SET_DRAWN), DRAWN_HINTS, check=is_drawn, unless=PUBLIC, wraps=True,
+        (*_beside(DRAWN, 12, "&"), SET_DRAWN), check=is_drawn, unless=PUBLIC, wraps=True,
     ),
     Rule(
         "said-password", "a password or token stated in a sentence",
@@ -194,7 +190,7 @@ RULES: Final[tuple[Rule, ...]] = (
             rf"{START}(?i:(?:token|secret|api key|apikey|access key)\s+(?:is|was)[: ]\s*)"
             r"[\"'`]?([^\s\"'`\\,;<>\[\](){}\xff]{12,})",
         ),
-        (r"(?:pass|pwd|token|secret|key)\S*\s+(?:is|was|to|for|will)",), check=is_said, wraps=True,
+        check=is_said, wraps=True,
     ),
     Rule(
         "email", "an e-mail address",

@@ -8,10 +8,20 @@ from typing import Final
 
 from backscroll.redaction.checks import is_discord
 from backscroll.redaction.names import Q
-from backscroll.redaction.rule import Rule, token
+from backscroll.redaction.rule import Rule, leads, token
+from backscroll.redaction.wraps import edge
 
 # What comes before a token that could also be the end of a word; a line that was escaped has `\n` as two characters.
 B: Final = r"(?:^|[^A-Za-z0-9_\xff]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
+
+
+def named(name: str, what: str, *patterns: str, hints: tuple[str, ...]) -> Rule:
+    """A rule for secrets beside their name. The name is a common word, so the hint is all that comes before the secret.
+
+    Where a terminal broke the name itself over two lines, the hint is its beginning at the end of a line.
+    """
+    rule = token(name, what, *patterns, hints=hints)
+    return rule._replace(hints=(*leads(patterns), edge(rule.prefixes)))
 
 
 TOKENS: Final[tuple[Rule, ...]] = (
@@ -38,7 +48,7 @@ TOKENS: Final[tuple[Rule, ...]] = (
         r"(?:^|[^A-Za-z0-9/+=\xff]|\\[nrt])((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
         hints=("akia", "asia", "abia", "acca"),
     ),
-    token(
+    named(
         "aws-secret", "an AWS secret key, session token or signature next to its name",
         rf"(?i:secret_?-?access_?-?key|session_?-?token|security_?-?token){Q}\s*(?:=>|[:=])?\s*{Q}"
         r"([A-Za-z0-9/+=%]{40,})",

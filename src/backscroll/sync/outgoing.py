@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from backscroll.redaction.redactor import Redactor
-from backscroll.redaction.rules import RULES
+from backscroll.redaction.rules import RULES, VERSION
 from backscroll.sync.policy import SyncMode
 
 MASK_VERSION: Final = 1
@@ -28,7 +28,7 @@ def rules_digest(mode: SyncMode) -> str:
         return "full"
     if mode is SyncMode.METRICS:
         return f"metrics {MASK_VERSION}"
-    told = repr([(rule.name, rule.patterns, rule.optional) for rule in RULES])
+    told = repr([VERSION, *((rule.name, rule.patterns, rule.optional) for rule in RULES)])
     return f"redacted {MASK_VERSION} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 
@@ -61,6 +61,8 @@ class Outgoing:
         body = line.removesuffix(b"\n")
         end = line[len(body) :]
         if not body.strip():
+            return line
+        if len(body) <= LONGEST_LINE and self._redactor.is_clean_line(body):
             return line
         if len(body) > LONGEST_LINE:
             return self._marker(body, "it is too long") + end

@@ -6,6 +6,7 @@ state: its index says what it holds, and it is taken over if its segments are ou
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -33,7 +34,8 @@ from backscroll.sync.streams import StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20
 """How much goes into one object, before it is packed."""
-MAX_SUPPRESSED: Final = 10_000
+Parts = list[tuple[str, SentSegment]]
+"""Segments, each with the id of its stream in the first generation."""
 
 
 @dataclass
@@ -229,17 +231,30 @@ class _Push:
     # What is new
 
     def _send(self) -> None:
+        """Send bundle by bundle. While one is packed and stored, the next one is made; the state is noted in order."""
         forgotten = sorted(self._sender.archive.forgotten - self._state.suppressed())
-        waiting: list[tuple[str, SentSegment]] = []
+        sending: tuple[Parts, Future[tuple[Index, int]]] | None = None
+        with ThreadPoolExecutor(1, "backscroll-store") as pool:
+            for parts in self._new_bundles(at_least_one=bool(forgotten)):
+                if sending is not None:
+                    self._note(*sending)
+                number, previous = self._state.last_bundle
+                index = self._index(number + 1, previous, forgotten)
+                sending, forgotten = (parts, pool.submit(self._store, self._object(number + 1).name, index, parts)), []
+            if sending is not None:
+                self._note(*sending)
+
+    def _new_bundles(self, *, at_least_one: bool) -> Iterator[Parts]:
+        waiting: Parts = []
         size = 0
         for base, part in self._new_parts():
             waiting.append((base, part))
             size += len(part.segment.data)
             if size >= BUNDLE_BYTES:
-                self._put(waiting, forgotten)
-                waiting, forgotten, size = [], [], 0
-        if waiting or forgotten:
-            self._put(waiting, forgotten)
+                yield waiting
+                waiting, size, at_least_one = [], 0, False
+        if waiting or at_least_one:
+            yield waiting
 
     def _new_parts(self) -> Iterator[tuple[str, SentSegment]]:
         sent = self._state.sent()
@@ -276,23 +291,27 @@ class _Push:
             self._state.note_rules(stream.base, stream.rules)
         return False
 
-    def _put(self, parts: list[tuple[str, SentSegment]], forgotten: list[str]) -> None:
-        number, previous = self._state.last_bundle
-        index = self._index(number + 1, previous, forgotten)
+    def _store(self, name: str, index: Index, parts: Parts) -> tuple[Index, int]:
+        """Pack a bundle and put it on the remote; return its index and its size there. The state is not touched."""
         index, data = encode_bundle(index, [part for _, part in parts], self._sender.seal)
-        if not self._remote.put(self._object(number + 1).name, data):
+        if not self._remote.put(name, data):
             raise CopiedLibraryError(self._sender.device)  # it was not there when we looked
+        return index, len(data)
+
+    def _note(self, parts: Parts, stored: Future[tuple[Index, int]]) -> None:
+        """Note a bundle as soon as it is on the remote."""
+        index, size = stored.result()
         with self._state.saving():
             names = [SentStreamName(base, _keys_of(self._streams[base])) for base, _ in parts]
             self._state.note_bundle(index, names)
-        size = sum(len(part.segment.data) for _, part in parts)
         done = self._done
         done.streams += len({base for base, _ in parts})
         done.segments += len(parts)
-        done.size += size
-        done.stored += len(data)
+        done.stored += size
         done.objects += 1
-        self._on_bytes(size)
+        raw = sum(len(part.segment.data) for _, part in parts)
+        done.size += raw
+        self._on_bytes(raw)
 
     def _remove_unwanted(self) -> None:
         """Remove content that must not be on the remote any more. The state knows it until it is gone."""
