@@ -50,7 +50,7 @@ class NoLinks:
         """A picture."""
         return f"/picture/{row}/{number}"
 
-    agent_messages = raw = whole = file = agent
+    agent_messages = raw = prompt = whole = file = agent
 
 
 def measure(files: Mapping[str, bytes]) -> Seconds:

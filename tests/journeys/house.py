@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from backscroll.library.prompts.prompt import new_prompt
+from backscroll.library.prompts.prompt_file import PromptFile
 from tests.journeys.visitor import Site
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -145,6 +147,9 @@ class House:
             f"/chats/{FORKED}/resume?branch=2",
             f"/chats/{FORKED}/share",
             f"/chats/{LONG}/agents/f01aaaa",
+            "/prompts",
+            "/prompts/review",
+            f"/chats/{SMALL}/messages/sa/prompt",
             "/spend?period=all",
             f"/chats/{LONG}/context",
             "/stats",
@@ -162,5 +167,6 @@ def open_house(root: Path) -> Iterator[House]:
     """The house, read and served; nothing is followed."""
     shelf = Shelf(root).write(house_files()).rest()
     shelf.update()
+    PromptFile(shelf.folder).add(new_prompt("review", "Review {{branch}}, please.", tags=["git"], description="A look"))
     with serving(shelf, require_key="always") as served:
         yield House(shelf, Site.of(served))

@@ -37,7 +37,7 @@ class UnlinkedProject:
 
     def agent(self, agent: str) -> None: ...
 
-    agent_messages = raw = whole = file = agent
+    agent_messages = raw = prompt = whole = file = agent
 
 
 @pytest.mark.slow

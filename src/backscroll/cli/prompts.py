@@ -10,7 +10,7 @@ import click
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.install import YES, confirm_and_apply
 from backscroll.cli.options import PATH, Request, current_request, global_options
-from backscroll.cli.output import open_library, write, write_json, write_note
+from backscroll.cli.output import open_library, warning, write, write_json, write_note
 from backscroll.cli.prompts_output import prompt_as_json, write_prompt, write_prompts
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line
@@ -122,7 +122,7 @@ def save_prompt(
       backscroll prompts save explain --text 'Explain {{file}} to a new colleague.'
       backscroll prompts save release <release.md
     """
-    from backscroll.library.prompts.prompt import PromptSource, new_prompt
+    from backscroll.library.prompts.prompt import PromptSource, new_prompt, secrets_in
     from backscroll.library.prompts.template import with_variables
 
     request = current_request()
@@ -145,8 +145,13 @@ def save_prompt(
         write_json({"saved": {**prompt_as_json(saved), "text": saved.text}})
         return
     write(f"saved: {saved.name}")
-    if saved.variables and not request.quiet:
+    if request.quiet:
+        return
+    if saved.variables:
         write_note(f"variables: {', '.join(map(clean_line, saved.variables))}")
+    if found := secrets_in(saved.text):
+        told = f"it seems to contain a secret ({', '.join(found)}): put a variable in its place"
+        write_note(warning(f"note: {told}, with backscroll prompts edit {saved.name}"))
 
 
 @command.command("fill", short_help="Print a prompt with values for its variables.")

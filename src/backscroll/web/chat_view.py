@@ -72,6 +72,10 @@ class ChatLinks:
         """A row as it was written."""
         return f"{self._at}/rows/{part(row)}"
 
+    def prompt(self, message: str) -> str | None:
+        """The form that saves a prompt to be used again."""
+        return f"{self._at}/messages/{part(message)}/prompt"
+
     def whole(self, call: str) -> str | None:
         """All of a call and its result."""
         return f"{self._at}/whole/{part(call)}"

@@ -13,6 +13,7 @@ PLACES: Final = (
     ("/", "Home", "home"),
     ("/chats", "Chats", "chat"),
     ("/search", "Search", "search"),
+    ("/prompts", "Prompts", "prompt"),
     ("/spend", "Spend", "coin"),
     ("/stats", "Stats", "chart"),
     ("/files", "Files", "file"),

@@ -16,9 +16,11 @@ from starlette.responses import HTMLResponse, Response
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.library.library import Library
+from backscroll.library.prompts.prompt import PromptCollection
+from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.render.html.element import Html
 from backscroll.web.layout import error_page
-from backscroll.web.state import ViewerState, viewer_of
+from backscroll.web.state import PROMPTS, ViewerState, viewer_of
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -32,6 +34,12 @@ class PageRequest:
     library: Library
     form: Mapping[str, str] = field(default_factory=dict)
     """The fields of a submitted form."""
+
+    @property
+    def prompts(self) -> PromptCollection:
+        """The saved prompts: those of this machine, or, on a team server, what the asker may use."""
+        found: PromptCollection | None = self.http.scope.get(PROMPTS)
+        return found or PromptFile(self.library.settings.library)
 
     def path(self, name: str) -> str:
         """A parameter in the path."""

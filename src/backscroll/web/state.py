@@ -69,3 +69,5 @@ def viewer_of(request: Request) -> ViewerState:
 
 VIEWER: Final = "backscroll.viewer"
 """Where in the scope of a request the server puts what the asker may see."""
+PROMPTS: Final = "backscroll.prompts"
+"""Where it puts the prompts that the asker may use."""

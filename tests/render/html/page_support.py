@@ -41,6 +41,9 @@ class Addresses:
     def raw(self, row: str) -> str | None:
         return f"/rows/{row}"
 
+    def prompt(self, message: str) -> str | None:
+        return f"/messages/{message}/prompt"
+
     def whole(self, call: str) -> str | None:
         return f"/whole/{call}"
 
@@ -61,6 +64,9 @@ class Nowhere(Addresses):
         """None."""
 
     def raw(self, row: str) -> None:
+        """None."""
+
+    def prompt(self, message: str) -> None:
         """None."""
 
     def whole(self, call: str) -> None:

@@ -147,13 +147,17 @@ def checked_name(name: str) -> str:
     """The name, if it can be the name of a file, of a slash command and of an MCP prompt."""
     name = name.strip()
     if not NAME.fullmatch(name):
-        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-        slug = re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST_NAME]
+        slug = _slug(name)[:LONGEST_NAME]
         better = f": {slug}" if slug else ""
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
         rule = f"use at most {LONGEST_NAME} lower-case letters, digits, - and _{better}"
         raise UsageError(f"“{shown}” cannot be the name of a prompt", rule)
     return name
+
+
+def suggested_name(text: str) -> str:
+    """A name for a prompt, from its first words; empty if they have no letters that a name may have."""
+    return _slug(" ".join(text.split()[:SUGGESTED_WORDS]))[:SUGGESTED].strip("-_")
 
 
 def checked_text(text: str) -> str:
@@ -182,6 +186,15 @@ def checked_tags(tags: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
+def secrets_in(text: str) -> list[str]:
+    """The kinds of secrets that seem to be in a text, each once: what a variable should stand for instead."""
+    from backscroll.redaction.redactor import redact
+    from backscroll.redaction.rules import RULES
+
+    kinds = {rule.name: rule.what for rule in RULES}
+    return [kinds.get(name, name) for name in redact(text)[1]]
+
+
 def matching_prompts(prompts: Iterable[SavedPrompt], words: Sequence[str], tag: str = "") -> list[SavedPrompt]:
     """Those that contain all of these words and have this tag, in any case."""
     wanted = [fold(word) for word in words]
@@ -208,6 +221,11 @@ def time_text(now: datetime | None = None) -> str:
     return (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def _slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_")
+
+
 def _searchable(one: SavedPrompt) -> str:
     return fold("\n".join((one.name, one.description, *one.tags, one.owner, one.text)))
 
@@ -218,5 +236,7 @@ def _plain(text: str) -> str:
     return CONTROL.sub("", text)
 
 
+SUGGESTED_WORDS: Final = 4
+SUGGESTED: Final = 30
 NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 CONTROL: Final = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")

@@ -5,14 +5,31 @@ r"""Variables in the text of a prompt: `{{name}}` stands for a value that is giv
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from backscroll.errors import UsageError
 
 
+class TemplatePiece(NamedTuple):
+    """A part of a text: words, or a place where the value of `variable` goes."""
+
+    text: str
+    variable: str = ""
+
+
 def variables_of(text: str) -> tuple[str, ...]:
     """The variables of a text, in the order in which they first occur."""
-    return tuple(dict.fromkeys(match[2] for match in PLACE.finditer(text) if match[2]))
+    return tuple(dict.fromkeys(piece.variable for piece in pieces_of(text) if piece.variable))
+
+
+def pieces_of(text: str) -> list[TemplatePiece]:
+    """The text, cut at its variables."""
+    pieces, at = [], 0
+    for match in PLACE.finditer(text):
+        pieces.append(TemplatePiece(text[at : match.start()]))
+        pieces.append(TemplatePiece(f"{{{{{match[2]}}}}}", match[2]) if match[2] else TemplatePiece(match[1]))
+        at = match.end()
+    return [*pieces, TemplatePiece(text[at:])]
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -24,7 +41,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     if missing := [name for name in known if name not in values]:
         hint = f"give {' '.join(f'{name}=VALUE' for name in missing)}"
         raise UsageError(f"no value for {', '.join(missing)}", hint)
-    return PLACE.sub(lambda match: values[match[2]] if match[2] else match[1], text)
+    return "".join(values[piece.variable] if piece.variable else piece.text for piece in pieces_of(text))
 
 
 def with_variables(text: str, words: Mapping[str, str]) -> str:

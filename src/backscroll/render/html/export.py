@@ -313,7 +313,7 @@ class FileLinks:
     def agent(self, agent: str) -> None:
         """None: an agent has no separate page."""
 
-    agent_messages = raw = whole = file = agent
+    agent_messages = raw = prompt = whole = file = agent
 
 
 class Inline(Mapping[str, Html]):

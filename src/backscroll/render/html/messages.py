@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.kinds import HUMAN, RowKind
 from backscroll.conversation.messages import Message
 from backscroll.conversation.model_names import short_model
 from backscroll.conversation.usage import SYNTHETIC
@@ -220,7 +220,15 @@ def _tools(message: Message, view: View) -> Html:
         for number, address in enumerate(addresses, 1)
     ]
     link = el("a", "#", href=view.links.message(message.key), aria_label="Link to this message", data_link=True)
-    return el("div", link, raw, class_="message-tools")
+    return el("div", link, _save_prompt(message, view), raw, class_="message-tools")
+
+
+def _save_prompt(message: Message, view: View) -> Html:
+    is_typed = message.kind in HUMAN and not message.rows[0].is_sidechain and message.text.strip()
+    where = view.links.prompt(message.key) if is_typed else None
+    if where is None:
+        return NOTHING
+    return el("a", "save prompt", href=where, data_dialog="prompt", data_title="Save this prompt")
 
 
 def _fork(fork: Fork) -> Html:

@@ -32,6 +32,9 @@ class Links(Protocol):
     def raw(self, row: str) -> str | None:
         """The raw row."""
 
+    def prompt(self, message: str) -> str | None:
+        """The form that saves a prompt to be used again."""
+
     def whole(self, call: str) -> str | None:
         """A fragment with a tool call and its result in full, if the page truncates it."""
 

@@ -269,7 +269,7 @@ action("help", openHelp);
 action("theme", nextTheme);
 action("copy", (button) => void copy(button.dataset.copy ?? "", button.dataset.what));
 command("Go to Home", go("/"));
-for (const name of ["Chats", "Projects", "Search", "Spend", "Stats", "Files", "Settings"]) {
+for (const name of ["Chats", "Projects", "Search", "Prompts", "Spend", "Stats", "Files", "Settings"]) {
   command(`Go to ${name}`, go(`/${name.toLowerCase()}`));
 }
 command("Switch theme: system, light, dark", nextTheme);
