@@ -10,7 +10,6 @@ byte for byte and once, what was acknowledged is still there, and nothing is dam
 import argparse
 import hashlib
 import json
-import multiprocessing
 import os
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import verify
 from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
+from tests.support.command import forked_processes
 
 MACHINE = "crash-test"
 Sizes = dict[str, list[int]]
@@ -80,8 +80,7 @@ class Test:
         self.cut_off = 0
         """Bytes in the packs that nothing speaks of."""
         self.summary = CrashSummary()
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["backscroll.archive", "bench.generate"])
+        self._context = forked_processes()
 
     def round(self) -> None:
         receiver, sender = self._context.Pipe(duplex=False)

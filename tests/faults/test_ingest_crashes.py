@@ -1,6 +1,5 @@
 """An update that is killed, anywhere and again and again: the next one makes the index what it would have been."""
 
-import multiprocessing
 import shutil
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import pytest
 
 from tests.faults.stops import STOPPED, stopped_update, update
 from tests.library.support import Shelf, differences
+from tests.support.command import forked_processes
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file, session_path
 from tests.support.samples import SHARE, numbers
@@ -23,9 +23,7 @@ SMALL: Final = ("1.0 resume copies", "2.1.250 titles", "forks", "damaged")
 
 @pytest.fixture(scope="module")
 def processes() -> ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.faults.stops"])
-    return context
+    return forked_processes()
 
 
 def first(root: Path) -> Shelf:

@@ -1,6 +1,5 @@
 """Several processes at once: writers take turns, readers and verifiers never wait and never see anything half done."""
 
-import multiprocessing
 import time
 from collections import Counter
 from contextlib import suppress
@@ -19,6 +18,7 @@ from backscroll.archive.verify import verify
 from backscroll.errors import Busy
 from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
+from tests.support.command import forked_processes
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
@@ -83,8 +83,7 @@ def test_writers_readers_and_verifiers_at_once(tmp_path: Path, writers: int) -> 
     home, folder = tmp_path / "home", tmp_path / "archive"
     generate(home, sessions=5, total_bytes=300_000, seed=3)
     player = GeneratedPlayer(home, seed=3, tear=0.2)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["backscroll.archive", "bench.generate"])
+    context = forked_processes()
     errors: Queue[str] = context.Queue()
     roles = ["write"] * writers + ["read", "verify"]
     all_done = context.Barrier(len(roles))

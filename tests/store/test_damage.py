@@ -1,6 +1,5 @@
 """A damaged index is rebuilt, whatever the damage. Nothing is lost, and the answers are the same."""
 
-import multiprocessing
 import os
 import shutil
 import sqlite3
@@ -17,6 +16,7 @@ import pytest
 from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.store.local.database import RowsFileState, connect, create, examine
 from tests.library.support import Answers, Shelf, differences
+from tests.support.command import forked_processes
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file
 
@@ -309,8 +309,7 @@ def test_several_who_update_and_read_at_once(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     for number in range(4):
         shelf.write(session_file(f"Z{number}", f"a{number} <- - user: hello"))
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.store.test_damage"])
+    context = forked_processes()
     answers: Queue[tuple[str, str | None]] = context.Queue()
     stop = context.Event()
     done = {role: context.Value("i", 0) for role in ("write", "read")}

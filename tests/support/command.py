@@ -80,7 +80,7 @@ def _run(words: list[str], environment: dict[str, str], cwd: Path | None, stream
     """Its exit code."""
     if streams[1].is_char_device():
         environment.pop("COLUMNS", None)  # it would be believed before the terminal
-    child = _processes().Process(target=_work, args=(words, environment, cwd or Path.cwd(), streams))
+    child = forked_processes().Process(target=_work, args=(words, environment, cwd or Path.cwd(), streams))
     child.start()
     child.join(PATIENCE)
     if child.exitcode is None:
@@ -112,9 +112,14 @@ def _terminal(columns: int, copy: Path) -> Iterator[Path]:
         os.close(ours)
 
 
-def _processes() -> ForkServerContext:
+def forked_processes() -> ForkServerContext:
+    """Processes that start with all modules of the program.
+
+    Python has one server that they are forked from, and it has imported what its first user asked for: if tests asked
+    for other modules, every command after them would import the program again.
+    """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload([__name__, "bench.generate"])
     return context
 
 
