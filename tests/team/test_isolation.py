@@ -19,7 +19,7 @@ from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
-from tests.team.sending import invited, machine_of, owner_of_server
+from tests.team.sending import invited, machine_of
 from tests.team.served import PASSWORD, Browser, Served, serving
 
 SAME = "@ cwd=/home/dev/shop\na <- - user: why is the parser slow\nb <- a assistant(m1): it reads every line twice"
@@ -159,7 +159,7 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
                 assert answer.status_code == 404, (method, path, handle)
                 tried += 1
     assert two.browsers["zadmin"].get("/erasures?handle=ada").status_code == 404
-    for path in ("/erasures", "/holds"):
+    for path in ("/erasures", "/holds", "/storage/quota"):
         form = {"handle": "ada", "confirm": "ada", "reason": "x"}
         assert two.browsers["zadmin"].submit(path, **form).status_code == 404
     assert tried > 15
@@ -252,11 +252,17 @@ MATRIX = {
     "GET /audit?format=csv": "owner auditor",
     "GET /erasures?handle=ada": "owner admin",
     "POST /people": "owner admin",
-    "POST /people/ada/invite": "owner admin",
-    "POST /people/ada/disable": "owner admin",
+    "POST /people/bystander/invite": "owner admin",
+    "POST /people/bystander/disable": "owner admin",
     "POST /teams": "owner admin",
     "POST /retention": "owner admin",
     "GET /project-rules": "owner admin",
+    "GET /sign-in-test": "owner admin",
+    "GET /jobs": "owner admin",
+    "GET /storage": "owner admin",
+    "POST /storage/limits": "owner admin",
+    "POST /storage/quota": "owner admin",
+    "POST /sign-in-test/passwords": "owner admin",
     "POST /project-rules": "owner admin",
     "POST /project-rules/masking": "owner admin",
     "POST /erasures": "owner admin",
@@ -271,7 +277,7 @@ MATRIX = {
 @pytest.fixture(scope="module")
 def by_role(two: Two) -> dict[str, Browser]:
     found = {"owner": two.browsers["admin"]}
-    owner_of_server(two.served)
+    invited(two.served, "bystander")  # whose sessions may end: those of others are used by other tests
     for role in ROLES[1:]:
         invited(two.served, f"role-{role}", role=role)
         found[role] = two.served.signed_in(f"role-{role}")

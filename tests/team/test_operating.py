@@ -49,7 +49,7 @@ def test_a_job_that_failed_is_shown_without_what_is_in_it_and_tried_again(demo: 
 def test_storage_adds_up(demo: DemoServed) -> None:
     page = demo.browser("ada").get("/storage").text
     with demo.served.context.database.transaction() as connection:
-        (total,) = connection.execute("select sum(sent_bytes) from device").fetchone() or (0,)
+        (total,) = connection.execute("select sum(stored_bytes) from device").fetchone() or (0,)
     assert f"<strong>{size_text(int(total))}</strong>" in page
     assert all(f"<strong>{name}</strong>" in page for name in ("ada", "ben", "liz"))
 

@@ -214,4 +214,33 @@ def server_restore(folder: Path, data: Path | None, database: str | None, object
     write("Start the server: its worker makes the indexes.")
 
 
-COMMANDS = (server_backup, server_erase, server_export, server_import, server_restore)
+@click.command("allow-passwords", short_help="Let people sign in with passwords again.")
+@click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
+@click.option("--owner", metavar="HANDLE", help="Also print a link with which this owner chooses a new password.")
+@place_options
+@global_options
+def server_allow_passwords(
+    org: str | None, owner: str | None, data: Path | None, database: str | None, objects: str | None
+) -> None:
+    """Let people sign in with passwords again: the way back when the identity provider fails.
+
+    \b
+    Examples:
+      backscroll server allow-passwords
+      backscroll server allow-passwords --owner admin --database postgresql://…
+    """
+    from backscroll.team.passwords import allow_by_operator
+    from backscroll.team.people import org_of
+
+    with _opened(data, database, objects) as (opened, _, _), opened.transaction() as connection:
+        secret = allow_by_operator(connection, org_of(connection, org), owner)
+    link = f"/welcome?link={secret}" if secret else None
+    if current_request().json:
+        write_json({"link": link})
+        return
+    write("People can sign in with passwords again.")
+    if link:
+        write(f"{owner} chooses a new password at the address of the server followed by {link}")
+
+
+COMMANDS = (server_allow_passwords, server_backup, server_erase, server_export, server_import, server_restore)

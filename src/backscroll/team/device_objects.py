@@ -57,6 +57,17 @@ class DeviceObjects:
             raise ConflictError(f"other bytes are stored as {name}", "nothing was changed")
         return Receipt(name, len(data), hashlib.sha256(data).hexdigest())
 
+    def replaces(self, name: str, size: int) -> bool:
+        """Whether an object of this size would only stand in for what the device has stored already."""
+        one = self._own(name)
+        known = (parse_object(found) for found in self._objects.list(self._folder))
+        covered = [
+            other.size
+            for other in known
+            if other is not None and other.log == one.log and one.first <= other.first and other.last <= one.last
+        ]
+        return bool(covered) and size <= sum(covered)
+
     def delete(self, name: str) -> None:
         """Remove one of its objects."""
         self._objects.delete(self._own(name).name)

@@ -22,6 +22,7 @@ from backscroll.sync.http_remote import RULES_HEADER, ToldProject
 from backscroll.sync.policy import OrgRules
 from backscroll.sync.remotes import Remote
 from backscroll.team.device_objects import ConflictError, DeviceObjects
+from backscroll.team.limits import Allowance, OverQuotaError
 from backscroll.team.project_rules import OutdatedRulesError
 from backscroll.web.api.errors import problem_response
 
@@ -54,6 +55,10 @@ class DeviceRules(Protocol):
         """The digest of the rules that it has to follow; empty if there are none."""
         ...
 
+    def allowance(self, device: str) -> Allowance:
+        """What it may send now."""
+        ...
+
     def rules(self, device: str) -> OrgRules:
         """The rules."""
         ...
@@ -70,6 +75,10 @@ class NoRules:
         """None."""
         return ""
 
+    def allowance(self, _: str) -> Allowance:
+        """As much as it wants."""
+        return Allowance()
+
     def rules(self, _: str) -> OrgRules:
         """None."""
         return OrgRules()
@@ -79,28 +88,29 @@ class NoRules:
 
 
 class ByteCredit:
-    """How much each device may still send, so that one cannot hold up all others."""
+    """How much each device, person and organisation may still send, so that one cannot hold up all others."""
 
     def __init__(self, per_second: float = BYTES_PER_SECOND, burst: float = BURST) -> None:
         self._per_second, self._burst = per_second, burst
         self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """What was spent and when, by device."""
+        """What was spent and when, by the name of a device, a person or an organisation."""
 
-    def wait_for(self, device: str, now: float) -> int:
-        """Seconds until the device may send again; 0 if it may."""
-        over = self._left_over(device, now) - self._burst
-        return 0 if over < 0 else max(1, round(over / self._per_second))
+    def wait_for(self, key: str, now: float, per_second: float | None = None) -> int:
+        """Seconds until a device, a person or an organisation may send again; 0 if it may."""
+        rate = per_second or self._per_second
+        over = self._left_over(key, now, rate) - self._burst * rate / self._per_second
+        return 0 if over < 0 else max(1, round(over / rate))
 
-    def spend(self, device: str, size: int, now: float) -> None:
-        """Note what a device sent."""
-        self._spent[device] = (self._left_over(device, now) + size, now)
-        self._spent.move_to_end(device)
+    def spend(self, key: str, size: int, now: float, per_second: float | None = None) -> None:
+        """Note what was sent."""
+        self._spent[key] = (self._left_over(key, now, per_second or self._per_second) + size, now)
+        self._spent.move_to_end(key)
         while len(self._spent) > MAX_REMEMBERED:
             self._spent.popitem(last=False)
 
-    def _left_over(self, device: str, now: float) -> float:
-        spent, at = self._spent.get(device, (0.0, now))
-        return max(0.0, spent - (now - at) * self._per_second)
+    def _left_over(self, key: str, now: float, per_second: float) -> float:
+        spent, at = self._spent.get(key, (0.0, now))
+        return max(0.0, spent - (now - at) * per_second)
 
 
 class DeviceRoutes:
@@ -174,13 +184,15 @@ class DeviceRoutes:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _put(self, request: Request, device: str, own: DeviceObjects) -> Response:
-        rules = await run_in_threadpool(self._rules.digest, device)
-        if rules and request.headers.get(RULES_HEADER, "") != rules:
+        allowed = await run_in_threadpool(self._rules.allowance, device)
+        if allowed.rules and request.headers.get(RULES_HEADER, "") != allowed.rules:
             raise OutdatedRulesError
-        wait = self._credit.wait_for(device, self._clock())
-        if wait:
-            much = Busy("this device has sent much in a short time", f"wait {wait} seconds")
-            return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
+        keys = _counted(device, allowed)
+        for key, (whose, rate) in keys.items():
+            wait = self._credit.wait_for(key, self._clock(), rate)
+            if wait:
+                much = Busy(f"{whose} has sent much in a short time", f"wait {wait} seconds")
+                return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
         if self._running >= MAX_AT_ONCE:
             raise Busy("many devices are sending at this moment", "try again in a moment")
         self._running += 1
@@ -189,12 +201,27 @@ class DeviceRoutes:
             if data is None:
                 error = UsageError("the object is too large", f"send at most {LARGEST_OBJECT:,} bytes")
                 return problem_response(error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            self._credit.spend(device, len(data), self._clock())
+            for key, (_, rate) in keys.items():
+                self._credit.spend(key, len(data), self._clock(), rate)
+            try:
+                allowed.check(len(data))
+            except OverQuotaError:  # what takes the place of as much, for instance to forget something, always may
+                if not await run_in_threadpool(own.replaces, request.path_params["name"], len(data)):
+                    raise
             receipt = await run_in_threadpool(own.put, request.path_params["name"], data)
             await run_in_threadpool(self._stored, device, len(data))
         finally:
             self._running -= 1
         return JSONResponse(receipt._asdict(), HTTPStatus.CREATED)
+
+
+def _counted(device: str, allowed: Allowance) -> dict[str, tuple[str, float | None]]:
+    """By what an upload is counted: the key, whose it is, and its rate."""
+    found: dict[str, tuple[str, float | None]] = {device: ("this device", None)}
+    if allowed.person:
+        found[allowed.person] = (allowed.person, allowed.person_rate)
+        found[allowed.org] = ("your organisation", allowed.org_rate)
+    return found
 
 
 def bearer_of(request: Request) -> str:
@@ -233,5 +260,6 @@ STATUS: Final[dict[type[BackscrollError], HTTPStatus]] = {
     DamagedBundleError: HTTPStatus.UNPROCESSABLE_ENTITY,
     Busy: HTTPStatus.SERVICE_UNAVAILABLE,
     DiskFull: HTTPStatus.SERVICE_UNAVAILABLE,
+    OverQuotaError: HTTPStatus.INSUFFICIENT_STORAGE,
 }
-RETRY_SECONDS: Final[dict[type[BackscrollError], int]] = {Busy: 1, DiskFull: 60}
+RETRY_SECONDS: Final[dict[type[BackscrollError], int]] = {Busy: 1, DiskFull: 60, OverQuotaError: 3600}

@@ -149,7 +149,9 @@ def note_sent(connection: "Connection", device: str, size: int) -> bool:
     """A device has sent so many bytes; False if it was revoked meanwhile."""
     return (
         connection.execute(
-            "update device set sent_bytes = sent_bytes + %s where name = %s and revoked is null", (size, device)
+            "update device set sent_bytes = sent_bytes + %s, stored_bytes = stored_bytes + %s"
+            " where name = %s and revoked is null",
+            (size, size, device),
         ).rowcount
         > 0
     )

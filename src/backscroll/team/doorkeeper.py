@@ -19,7 +19,7 @@ from backscroll.render.html.element import Html
 from backscroll.team.context import ASKER, OWNER, TeamContext
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.people import Person
-from backscroll.team.rates import RequestRate
+from backscroll.team.rates import KeyRates
 from backscroll.team.sessions import person_of_key, person_of_session
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
@@ -47,7 +47,7 @@ class Doorkeeper:
     ) -> None:
         """`links` are what the bar of every page has for a person."""
         self._app, self._context, self._links, self._prepare = app, context, links, prepare
-        self._rate = RequestRate()
+        self._rates = KeyRates()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Find the asker, then answer or refuse."""
@@ -69,9 +69,11 @@ class Doorkeeper:
             await _refuse(request)(scope, receive, send)
             return
         if person is not None:
-            wait = self._rate.take(bearer_of(request)) if "authorization" in request.headers else 0
+            wait, whose = 0, ""
+            if "authorization" in request.headers:
+                wait, whose = self._rates.take(bearer_of(request), person.handle, person.org)
             if wait:
-                much = Busy("this key asks too often", f"wait {wait} seconds")
+                much = Busy(f"too many requests of {whose}", f"wait {wait} seconds")
                 answer = problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
                 await answer(scope, receive, send)
                 return

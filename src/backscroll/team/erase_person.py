@@ -125,6 +125,7 @@ def _remove_rows(connection: "Connection", entry: Erasure) -> None:
     )
     connection.execute(
         "update person set name = 'erased', email = null, password = null, issuer = null, subject = null,"
+        " provider_seen = null,"
         " erased = coalesce(erased, now()) where id = %s",
         (entry.person,),
     )

@@ -111,6 +111,7 @@ class OidcProvider:
         nonce, verifier, after, invitation = row
         claims = self.check_token(self._redeem(code, verifier), nonce)
         person = self._person(connection, claims, invitation)
+        connection.execute("update person set provider_seen = now() where id = %s", (person.id,))
         groups = groups_in(claims, self.settings.groups) if self.settings.groups else None
         if groups is not None:
             join_teams(connection, person, groups)

@@ -127,6 +127,13 @@ def invite_again(connection: "Connection", by: Person, handle: str) -> str:
     return _invite(connection, by.org, person.id, by.id)
 
 
+def invite_by_operator(connection: "Connection", org: int, person: int, handle: str) -> str:
+    """A new secret for a person, made on the command line of the server; earlier ones stop working."""
+    connection.execute("delete from invitation where person = %s", (person,))
+    record(connection, org, "operator", "person.invite", handle)
+    return _invite(connection, org, person, None)
+
+
 def _invite(connection: "Connection", org: int, person: int, by: int | None) -> str:
     secret = new_secret("i")
     connection.execute(
@@ -149,6 +156,9 @@ def invited(connection: "Connection", secret: str) -> Person:
 def accept(connection: "Connection", secret: str, password: str) -> Person:
     """Use an invitation: the person has this password from now on, and every earlier session ends."""
     person = invited(connection, secret)
+    row = connection.execute("select forbids_passwords from org where id = %s", (person.org,)).fetchone()
+    if row and row[0]:
+        raise UsageError("passwords are switched off here", "sign in through your organisation")
     stored = hash_password(password)
     connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
     connection.execute("update person set password = %s where id = %s", (stored, person.id))

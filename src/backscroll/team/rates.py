@@ -1,4 +1,4 @@
-"""How many requests a key may make: so that one program cannot hold up everyone."""
+"""How many requests a key, a person and an organisation may make: so that one program cannot hold up everyone."""
 
 import threading
 import time
@@ -10,6 +10,30 @@ PER_MINUTE: Final = 120
 BURST: Final = 60
 """So many requests at once, and so many a minute in the long run."""
 MAX_REMEMBERED: Final = 10_000
+
+
+PERSON_PER_MINUTE: Final = 300
+ORG_PER_MINUTE: Final = 3000
+"""With all keys of a person, and of everyone in an organisation."""
+
+
+class KeyRates:
+    """The rates of requests with keys: by key, by person, by organisation."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rates = {
+            "this key": RequestRate(clock=clock),
+            "all your keys together": RequestRate(PERSON_PER_MINUTE, PERSON_PER_MINUTE / 2, clock),
+            "your organisation": RequestRate(ORG_PER_MINUTE, ORG_PER_MINUTE / 2, clock),
+        }
+
+    def take(self, key: str, person: str, org: int) -> tuple[int, str]:
+        """Count a request; how many seconds to wait, 0 if it may be answered, and who asks too often."""
+        for (whose, rate), name in zip(self._rates.items(), (key, person, str(org)), strict=True):
+            wait = rate.take(name)
+            if wait:
+                return wait, whose
+        return 0, ""
 
 
 class RequestRate:

@@ -29,12 +29,12 @@ class ApiKey(NamedTuple):
     used: datetime | None
 
 
-def begin_session(connection: "Connection", person: Person, browser: str = "") -> str:
+def begin_session(connection: "Connection", person: Person, browser: str = "", *, by_password: bool = True) -> str:
     """A new session; its secret is what the cookie holds."""
     secret = new_secret("s")
     connection.execute(
-        "insert into web_session (digest, person, browser) values (%s, %s, %s)",
-        (digest(secret), person.id, browser[:200]),
+        "insert into web_session (digest, person, browser, by_password) values (%s, %s, %s, %s)",
+        (digest(secret), person.id, browser[:200], by_password),
     )
     connection.execute("delete from web_session where created < now() - %s", (ABSOLUTE,))
     record(connection, person.org, person.handle, "sign-in", person.handle)
@@ -44,8 +44,9 @@ def begin_session(connection: "Connection", person: Person, browser: str = "") -
 def person_of_session(connection: "Connection", secret: str) -> Person | None:
     """Whose session it is; None if there is none, or its time is up."""
     row = connection.execute(
-        "select person, seen < now() - %s from web_session"
-        " where digest = %s and seen > now() - %s and created > now() - %s",
+        "select s.person, s.seen < now() - %s from web_session s join person p on p.id = s.person"
+        " join org o on o.id = p.org where s.digest = %s and s.seen > now() - %s and s.created > now() - %s"
+        " and not (s.by_password and o.forbids_passwords)",
         (NOTICED, digest(secret), IDLE, ABSOLUTE),
     ).fetchone()
     if row is None:

@@ -29,6 +29,7 @@ from backscroll.team.exclusive import exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
 from backscroll.team.libraries import Libraries
+from backscroll.team.limits import note_stored
 from backscroll.team.mask_library import mask_library
 from backscroll.team.project_rules import MASK_JOB, masks_arrivals
 from backscroll.team.retention import JOB as EXPIRE
@@ -148,7 +149,12 @@ class Worker:
             return
         with self._database.transaction() as connection:
             masks = masks_arrivals(connection, owner_of(job.about))
-        pulled = take(self._libraries, self._objects, job.about, masks=masks)
+        own = OneDevice(self._objects, job.about)
+        pulled = take(self._libraries, self._objects, job.about, masks=masks, own=own)
+        if pulled.ignored:  # then objects were shortened
+            list(own.list())
+        with self._database.transaction() as connection:
+            note_stored(connection, job.about, own.size)
         self._tell(owner_of(job.about), anew=bool(pulled.replaced or pulled.withdrawn))
         if pulled.problems:
             raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
@@ -159,7 +165,9 @@ class Worker:
             connection.execute("select pg_notify(%s, %s)", (CHANGED, f"{handle} {ANEW}" if anew else handle))
 
 
-def take(libraries: Libraries, objects: Remote, device: str, *, masks: bool = False) -> Pulled:
+def take(
+    libraries: Libraries, objects: Remote, device: str, *, masks: bool = False, own: "OneDevice | None" = None
+) -> Pulled:
     """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it."""
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
@@ -168,7 +176,7 @@ def take(libraries: Libraries, objects: Remote, device: str, *, masks: bool = Fa
         try:
             log_before, last_before, _ = state.pulled(device)
             pulled = pull(
-                lambda: nullcontext(writer), OneDevice(objects, device), state, own="",
+                lambda: nullcontext(writer), own or OneDevice(objects, device), state, own="",
                 incoming=ArrivalMasks().segment if masks else lambda _, data: data,
             )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
@@ -205,10 +213,14 @@ class OneDevice:
 
     def __init__(self, objects: Remote, device: str) -> None:
         self._objects, self._folder = objects, folder_of(device)
+        self.size = 0
+        """Of all objects, when they were last listed."""
 
     def list(self, _: str = "") -> Iterator[RemoteObject]:
         """Its objects."""
-        yield from self._objects.list(self._folder)
+        found = list(self._objects.list(self._folder))
+        self.size = sum(one.size for one in found)
+        yield from found
 
     def get(self, name: str) -> bytes:
         """One of its objects."""

@@ -12,6 +12,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import approve, deny, waiting
 from backscroll.team.pages.parts import field, plain_document, team_document
+from backscroll.team.passwords import forbids_passwords
 from backscroll.team.people import Person, accept, invited, person_named, with_password
 from backscroll.team.secrets import SHORTEST_PASSWORD
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
@@ -66,13 +67,17 @@ def sign_in(request: TeamRequest) -> Html | Response:
     if person is None:
         FAILED.note(*keys)
         return _sign_in_form(request, request.form.get("next", "/"), "The name or the password is wrong.")
+    if forbids_passwords(request.connection, person.org):
+        return _sign_in_form(request, request.form.get("next", "/"), f"{person.org_name} has switched passwords off.")
     return enter(request, person, request.form.get("next", "/"))
 
 
 def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
+    if not _any_passwords(request):
+        return plain_document("Sign in", _told(problem), _elsewhere(request, next=local_path(after)) or _no_way_in())
     form = el(
         "form",
-        el("p", problem, class_="problem", role="alert") if problem else NOTHING,
+        _told(problem),
         field("Handle", "handle", autocomplete="username", required=True, autofocus=True, autocapitalize="none"),
         field("Password", "password", type="password", autocomplete="current-password", required=True),
         el("input", type="hidden", name="next", value=local_path(after)),
@@ -81,6 +86,20 @@ def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
         action="/sign-in",
     )
     return plain_document("Sign in", _elsewhere(request, next=local_path(after)), form)
+
+
+def _told(problem: str) -> Html:
+    return el("p", problem, class_="problem", role="alert") if problem else NOTHING
+
+
+def _any_passwords(request: TeamRequest) -> bool:
+    """Whether there is an organisation whose people sign in with passwords."""
+    return request.connection.execute("select 1 from org where not forbids_passwords").fetchone() is not None
+
+
+def _no_way_in() -> Html:
+    return el("p", "Passwords are switched off, and the server was started without an identity provider. Its operator"
+              " can start it with --oidc-issuer, or run backscroll server allow-passwords.")  # fmt: skip
 
 
 def _elsewhere(request: TeamRequest, **told: str) -> Html:
@@ -104,6 +123,10 @@ def welcome(request: TeamRequest) -> Html | Response:
     secret = request.form.get("link") or request.get("link")
     person = invited(request.connection, secret)
     problem = ""
+    if forbids_passwords(request.connection, person.org):
+        way = _elsewhere(request, link=secret) or _no_way_in()
+        about = el("p", f"You are {person.name}. Your handle is ", el("strong", person.handle), ".")
+        return plain_document(f"Welcome to {person.org_name}", about, way)
     if request.http.method == "POST":
         try:
             accept(request.connection, secret, request.form.get("password", ""))
@@ -125,9 +148,10 @@ def welcome(request: TeamRequest) -> Html | Response:
     return plain_document(f"Welcome to {person.org_name}", _elsewhere(request, link=secret), form)
 
 
-def enter(request: TeamRequest, person: Person, after: str) -> Response:
+def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:
     """Begin a session."""
-    secret = begin_session(request.connection, person, request.http.headers.get("user-agent", ""))
+    browser = request.http.headers.get("user-agent", "")
+    secret = begin_session(request.connection, person, browser, by_password=by_password)
     answer = see(local_path(after))
     answer.set_cookie(
         request.context.cookie, secret, max_age=round(ABSOLUTE.total_seconds()), path="/",

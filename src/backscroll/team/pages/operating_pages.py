@@ -2,9 +2,21 @@
 
 from starlette.responses import Response
 
-from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.team.context import TeamRequest, not_found, see
-from backscroll.team.pages.parts import button, moment_text, table, team_document
+from backscroll.team.limits import (
+    GIGABYTE,
+    MEGABYTE,
+    ORG_RATE,
+    PERSON_RATE,
+    Limits,
+    limits_of,
+    parsed_limit,
+    set_limits,
+    set_quota,
+)
+from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_passwords, forbids_passwords
 from backscroll.team.sign_in_test import SignInStep, try_sign_in
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -13,9 +25,10 @@ select j.id, j.kind, j.about, j.created, j.due, j.tries, split_part(j.problem, '
 join person p on p.handle = split_part(j.about, '/', 1) where p.org = %s order by j.due limit 200
 """
 STORAGE = """
-select p.handle, count(d.id) filter (where d.revoked is null), coalesce(sum(d.sent_bytes), 0), max(d.seen)
-from person p left join device d on d.person = p.id where p.org = %s group by p.handle
-order by coalesce(sum(d.sent_bytes), 0) desc, p.handle
+select p.handle, count(d.id) filter (where d.revoked is null), coalesce(sum(d.stored_bytes), 0),
+  coalesce(sum(d.sent_bytes), 0), max(d.seen), p.quota_bytes
+from person p left join device d on d.person = p.id where p.org = %s group by p.id
+order by coalesce(sum(d.stored_bytes), 0) desc, p.handle
 """
 
 
@@ -51,24 +64,80 @@ def try_now(request: TeamRequest) -> Response:
 
 
 def storage(request: TeamRequest) -> Html:
-    """How much everyone has sent, and how large the database is."""
+    """How much everyone has stored, how large the database is, and the limits."""
     person = request.administrator()
     found = request.connection.execute(STORAGE, (person.org,)).fetchall()
-    total = sum(int(sent) for _, _, sent, _ in found)
+    total = sum(int(stored) for _, _, stored, *_ in found)
+    limits = limits_of(request.connection, person.org)
     (database,) = request.connection.execute("select pg_database_size(current_database())").fetchone() or (0,)
-    facts = el("p", el("strong", size_text(total)), " were sent by everyone; the database takes ",
+    facts = el("p", el("strong", size_text(total)), " are stored for everyone",
+               f" of {size_text(limits.org_bytes)}" if limits.org_bytes else "", "; the database takes ",
                el("strong", size_text(int(database))), ".")  # fmt: skip
     rows = [
-        (el("strong", handle), f"{machines:,}", size_text(int(sent)),
-         f"{100 * int(sent) / total:.0f} %" if total else "–", moment_text(seen))
-        for handle, machines, sent, seen in found
+        (el("strong", handle), f"{machines:,}", size_text(int(stored)),
+         f"{100 * int(stored) / total:.0f} %" if total else "–", _quota(int(stored), quota or limits.person_bytes),
+         size_text(int(sent)), moment_text(seen))
+        for handle, machines, stored, sent, seen, quota in found
     ]  # fmt: skip
     return team_document(
         "Storage", person, "/storage", facts,
-        table(("Person", "Machines", "Sent", "Share", "Last sent"), rows, "Nobody has sent anything."),
-        lead="What machines have sent, packed, as it is counted for their credit. The database is made of it and can be"
-        " made again.",
+        table(("Person", "Machines", "Stored", "Share", "Quota", "Sent in all", "Last seen"), rows,
+              "No machine has sent anything yet."),
+        el("h2", "Limits"), _limits_form(limits), _quota_form([str(row[0]) for row in found]),
+        lead="The objects of everyone's machines, packed. The database is made of them and can be made again.",
     )  # fmt: skip
+
+
+def _quota(stored: int, quota: int | None) -> Html:
+    if quota is None:
+        return el("span", "none", class_="muted")
+    told = f"{size_text(quota)}, {100 * stored / quota:.0f} % used"
+    return el("span", told, class_="no" if stored >= quota else None)
+
+
+def _limits_form(limits: Limits) -> Html:
+    def number(label: str, name: str, value: int | None, unit: int, usual: str) -> Html:
+        shown = f"{value / unit:g}" if value else ""
+        return field(label, name, value=shown, inputmode="decimal", placeholder=usual)
+
+    return el(
+        "form",
+        number("GB for each person", "person_bytes", limits.person_bytes, GIGABYTE, "no limit"),
+        number("GB for everyone", "org_bytes", limits.org_bytes, GIGABYTE, "no limit"),
+        number("MB/s for each person", "person_rate", limits.person_rate, MEGABYTE, f"{PERSON_RATE / MEGABYTE:.0f}"),
+        number("MB/s for everyone", "org_rate", limits.org_rate, MEGABYTE, f"{ORG_RATE / MEGABYTE:.0f}"),
+        el("button", "Save the limits"),
+        el("p", "A machine over a rate waits and goes on. One without room sends no more, says so, and tries again; it"
+           " can still remove what it has sent. The rates hold for each web process.", class_="muted"),
+        method="post", action="/storage/limits", class_="row-form",
+    )  # fmt: skip
+
+
+def _quota_form(handles: list[str]) -> Html:
+    people = el("select", [el("option", handle, value=handle) for handle in handles], name="handle")
+    return el(
+        "form",
+        el("label", el("span", "Another quota for"), people, class_="field"),
+        field("GB (empty: as everyone)", "bytes", inputmode="decimal"),
+        el("button", "Save the quota", class_="quiet"),
+        method="post", action="/storage/quota", class_="row-form",
+    )  # fmt: skip
+
+
+def change_limits(request: TeamRequest) -> Response:
+    """Set the limits of the organisation."""
+    by, form = request.administrator(), request.form
+    units = {"person_bytes": GIGABYTE, "org_bytes": GIGABYTE, "person_rate": MEGABYTE, "org_rate": MEGABYTE}
+    found = {name: parsed_limit(form.get(name, ""), unit) for name, unit in units.items()}
+    set_limits(request.connection, by, Limits(**found))
+    return see("/storage")
+
+
+def change_quota(request: TeamRequest) -> Response:
+    """Set the quota of one person."""
+    by, form = request.administrator(), request.form
+    set_quota(request.connection, by, form.get("handle", ""), parsed_limit(form.get("bytes", ""), GIGABYTE))
+    return see("/storage")
 
 
 def sign_in_test(request: TeamRequest) -> Html:
@@ -89,8 +158,39 @@ def sign_in_test(request: TeamRequest) -> Html:
     return team_document(
         "Sign-in test", person, "/sign-in-test", el("p", told),
         table(("", "Step", "Detail"), rows, "") if rows else NOTHING,
-        lead="Looks at the provider now, as a sign-in would, and signs nobody in.",
+        el("h2", "Passwords"), _passwords(request),
+        lead="Looks at the provider now, as a sign-in would, and signs no one in.",
     )  # fmt: skip
+
+
+def _passwords(request: TeamRequest) -> Html:
+    person = request.person
+    is_forbidden = forbids_passwords(request.connection, person.org)
+    told = (
+        "Passwords are switched off: people sign in through the provider only, and open invitations with it."
+        if is_forbidden
+        else "People sign in with a password, or through the provider if there is one."
+    )
+    if person.role != "owner":
+        return el("p", told, " An owner can change that.")
+    label = "Allow passwords" if is_forbidden else "Switch passwords off"
+    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"))
+    note = (
+        "Switching them off ends every session that began with one. An owner must have signed in through the provider"
+        f" in the last {RECENTLY.days} days. Keys and machines go on working. The way back, should the provider fail:"
+        " backscroll server allow-passwords."
+    )
+    return join([el("p", told), form, el("p", note, class_="muted")])
+
+
+def change_passwords(request: TeamRequest) -> Response:
+    """Switch passwords off, or allow them."""
+    by, provider = request.administrator(), request.context.oidc
+    if request.form.get("forbid"):
+        forbid_passwords(request.connection, by, provider.settings.issuer if provider else None)
+    else:
+        allow_passwords(request.connection, by)
+    return see("/sign-in-test")
 
 
 def size_text(count: int) -> str:

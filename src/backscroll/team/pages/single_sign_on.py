@@ -23,7 +23,7 @@ def callback(request: TeamRequest) -> Response:
     """Where the provider sends people back."""
     cookie = request.http.cookies.get(f"{request.context.cookie}-sign-in", "")
     person, after = _provider(request).finish(request.connection, request.get("state"), cookie, request.get("code"))
-    answer = enter(request, person, after)
+    answer = enter(request, person, after, by_password=False)
     answer.delete_cookie(f"{request.context.cookie}-sign-in", path="/", secure=request.context.is_secure, httponly=True)
     return answer
 

@@ -1,0 +1,131 @@
+"""How much people and organisations may store, and how fast they may send: quotas and rates, set by administrators."""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.team.audit import record
+from backscroll.team.people import Person, person_of
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+PERSON_RATE: Final = 16 << 20
+ORG_RATE: Final = 128 << 20
+"""Bytes a second, where nothing else is set."""
+GIGABYTE: Final = 1_000_000_000
+MEGABYTE: Final = 1_000_000
+MAX_NUMBER: Final = 1_000_000
+
+
+class OverQuotaError(BackscrollError):
+    """There is no room for more."""
+
+    def __init__(self, whose: str, quota: int) -> None:
+        self.whose = whose
+        super().__init__(
+            f"the quota of {whose} is used up ({quota / GIGABYTE:,.2f} GB)",
+            "nothing is lost: ask an administrator for more room, or forget chats, and sync again",
+        )
+
+
+class Limits(NamedTuple):
+    """What an organisation has set; None where it has not."""
+
+    person_bytes: int | None = None
+    org_bytes: int | None = None
+    person_rate: int | None = None
+    org_rate: int | None = None
+
+
+class Allowance(NamedTuple):
+    """What a device may send now."""
+
+    rules: str = ""
+    """The digest of the rules that it has to follow; empty if there are none."""
+    person: str = ""
+    org: str = ""
+    """Under these names its person and organisation are counted."""
+    person_rate: int = PERSON_RATE
+    org_rate: int = ORG_RATE
+    person_quota: int | None = None
+    org_quota: int | None = None
+    person_stored: int = 0
+    org_stored: int = 0
+
+    def check(self, size: int) -> None:
+        """OverQuotaError if there is no room for so many bytes."""
+        if self.person_quota is not None and self.person_stored + size > self.person_quota:
+            raise OverQuotaError(self.person, self.person_quota)
+        if self.org_quota is not None and self.org_stored + size > self.org_quota:
+            raise OverQuotaError("your organisation", self.org_quota)
+
+
+def allowance_of(connection: "Connection", device: str) -> Allowance:
+    """What a device may send, by one statement."""
+    row = connection.execute(ALLOWANCE, (device,)).fetchone()
+    if row is None:
+        return Allowance()
+    rules, person, org, person_rate, org_rate, *sums = row
+    stored = (int(value) if value is not None else None for value in sums)
+    person_quota, org_quota, person_stored, org_stored = stored
+    return Allowance(
+        rules, person, f"org {org}", person_rate or PERSON_RATE, org_rate or ORG_RATE, person_quota, org_quota,
+        person_stored or 0, org_stored or 0,
+    )  # fmt: skip
+
+
+def limits_of(connection: "Connection", org: int) -> Limits:
+    """What an organisation has set."""
+    row = connection.execute(
+        "select person_bytes, org_bytes, person_rate, org_rate from org_limits where org = %s", (org,)
+    ).fetchone()
+    return Limits(*row) if row else Limits()
+
+
+def set_limits(connection: "Connection", by: Person, limits: Limits) -> None:
+    """Set all limits of an organisation."""
+    connection.execute(
+        "insert into org_limits (org, person_bytes, org_bytes, person_rate, org_rate) values (%s, %s, %s, %s, %s)"
+        " on conflict (org) do update set person_bytes = excluded.person_bytes, org_bytes = excluded.org_bytes,"
+        " person_rate = excluded.person_rate, org_rate = excluded.org_rate",
+        (by.org, *limits),
+    )
+    told = ", ".join(f"{name} {value:,}" for name, value in limits._asdict().items() if value is not None)
+    record(connection, by.org, by.handle, "limits.set", by.org_name, told or "none")
+
+
+def set_quota(connection: "Connection", by: Person, handle: str, size: int | None) -> None:
+    """Let a person store so many bytes; None: as much as everyone."""
+    person = person_of(connection, by.org, handle)
+    connection.execute("update person set quota_bytes = %s where id = %s", (size, person.id))
+    record(connection, by.org, by.handle, "quota.set", handle, f"{size:,} bytes" if size else "as everyone")
+
+
+def parsed_limit(text: str, unit: int) -> int | None:
+    """A number as people type it, times its unit; None if the field is empty."""
+    text = text.strip().replace(",", ".")
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= MAX_NUMBER or round(value * unit) < 1:
+        raise UsageError(f"{text[:40]} is not a limit", f"give a number up to {MAX_NUMBER:,}, or nothing")
+    return round(value * unit)
+
+
+def note_stored(connection: "Connection", device: str, size: int) -> None:
+    """The objects of a device are so large in all."""
+    connection.execute("update device set stored_bytes = %s where name = %s", (size, device))
+
+
+ALLOWANCE: Final = """
+select o.rules_digest, p.handle, o.id, l.person_rate, l.org_rate, coalesce(p.quota_bytes, l.person_bytes), l.org_bytes,
+  case when coalesce(p.quota_bytes, l.person_bytes) is not null then
+    (select sum(stored_bytes) from device where person = p.id) end,
+  case when l.org_bytes is not null then (
+    select sum(every.stored_bytes) from device every join person q on q.id = every.person where q.org = o.id) end
+from device d join person p on p.id = d.person join org o on o.id = p.org left join org_limits l on l.org = o.id
+where d.name = %s
+"""

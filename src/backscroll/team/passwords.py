@@ -1,0 +1,74 @@
+"""Whether the people of an organisation may sign in with a password, or only through the identity provider."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.team.audit import record
+from backscroll.team.people import Person, invite_by_operator
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+RECENTLY: Final = timedelta(days=7)
+"""So lately an owner must have signed in through the provider for passwords to be forbidden."""
+
+
+def forbids_passwords(connection: "Connection", org: int) -> bool:
+    """Whether people of this organisation sign in through the provider only."""
+    row = connection.execute("select forbids_passwords from org where id = %s", (org,)).fetchone()
+    return bool(row and row[0])
+
+
+def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -> None:
+    """End every session that began with a password, and let none begin. `issuer` is the provider of this server.
+
+    It is refused unless an owner came in through the provider lately: otherwise nobody might come in at all.
+    """
+    if by.role != "owner":
+        raise UsageError("only an owner forbids passwords", "ask one")
+    if issuer is None:
+        raise UsageError("no identity provider is set", "start the server with --oidc-issuer and --oidc-client")
+    row = connection.execute(
+        "select count(*) from person where org = %s and role = 'owner' and disabled is null and issuer = %s"
+        " and provider_seen > now() - %s",
+        (by.org, issuer, RECENTLY),
+    ).fetchone()
+    if not row or not row[0]:
+        raise UsageError(
+            f"no owner has signed in through the provider in the last {RECENTLY.days} days",
+            "make yourself a new link under People and teams, sign in through the provider with it, and try again",
+        )
+    connection.execute("update org set forbids_passwords = true where id = %s", (by.org,))
+    connection.execute(
+        "delete from web_session s using person p where p.id = s.person and p.org = %s and s.by_password", (by.org,)
+    )
+    record(connection, by.org, by.handle, "passwords.forbid", by.org_name)
+
+
+def allow_passwords(connection: "Connection", by: Person) -> None:
+    """Let people sign in with a password again."""
+    if by.role != "owner":
+        raise UsageError("only an owner allows passwords", "ask one")
+    _allow(connection, by.org, by.handle)
+
+
+def allow_by_operator(connection: "Connection", org: int, owner: str | None = None) -> str | None:
+    """Allow passwords from the command line. With the handle of an `owner`, return a link secret for them."""
+    _allow(connection, org, "operator")
+    if owner is None:
+        return None
+    row = connection.execute(
+        "select id from person where org = %s and handle = %s and role = 'owner' and disabled is null", (org, owner)
+    ).fetchone()
+    if row is None:
+        raise NothingFound(f"{owner} is not an owner here", "name an owner who is not disabled")
+    return invite_by_operator(connection, org, int(row[0]), owner)
+
+
+def _allow(connection: "Connection", org: int, actor: str) -> None:
+    row = connection.execute(
+        "update org set forbids_passwords = false where id = %s and forbids_passwords returning name", (org,)
+    ).fetchone()
+    if row is not None:
+        record(connection, org, actor, "passwords.allow", row[0])

@@ -1,0 +1,130 @@
+"""Quotas and rates by person and organisation: clear answers, and nothing is lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from backscroll.errors import BackscrollError
+from backscroll.store.postgres.embedded import EmbeddedPostgres
+from backscroll.sync.objects import folder_of
+from backscroll.team.device_routes import ByteCredit
+from backscroll.team.limits import Limits, parsed_limit
+from backscroll.team.rates import PERSON_PER_MINUTE, KeyRates
+from tests.support.homes import session_path
+from tests.support.postgres import fresh_database
+from tests.support.processes import until
+from tests.team.sending import Machine, invited, machine_of
+from tests.team.served import Served, serving
+
+SAID = "@ cwd=/home/dev/shop\na <- - user: why is the zyxparser slow\nb <- a assistant(m1): it reads every line twice"
+MORE = "@ cwd=/home/dev/zoo\nc <- - user: feed the zyxquokka\nd <- c assistant(m2): with zyxmarzipan"
+
+
+@pytest.fixture
+def served(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Served]:
+    with fresh_database(postgres) as url, serving(url, tmp_path / "server") as found:
+        yield found
+
+
+def _limit(served: Served, **limits: int) -> None:
+    told = Limits(**limits)
+    with served.context.database.transaction() as connection:
+        connection.execute(
+            "insert into org_limits values (1, %s, %s, %s, %s) on conflict (org) do update set"
+            " person_bytes = excluded.person_bytes, org_bytes = excluded.org_bytes",
+            told,
+        )
+
+
+def _stored(served: Served, machine: Machine) -> int:
+    return sum(one.size for one in served.context.objects.list(folder_of(machine.device.name)))
+
+
+@pytest.mark.parametrize("whose", ["person", "org"])
+def test_without_room_nothing_is_lost_and_forgetting_makes_room(served: Served, tmp_path: Path, whose: str) -> None:
+    ada, ben = invited(served, "ada", "ben")
+    first, second = (machine_of(served, person, tmp_path / "machines") for person in (ada, ben))
+    first.push(a=SAID)
+    second.push(a=SAID)
+    sizes = [_stored(served, machine) for machine in (first, second)]
+    limit = sizes[0] + 10 if whose == "person" else sum(sizes) + 10
+    _limit(served, **{f"{whose}_bytes": limit})
+    with pytest.raises(BackscrollError, match="is used up"):
+        first.push(b=MORE)
+    browser = served.signed_in("ada")
+    until(lambda: len(browser.get("/api/v1/chats").json().get("chats", [])) == 1)
+    headers = {"authorization": f"Bearer {first.secret}"}
+    name = f"{folder_of('ada/laptop')}000001-00000000/0000000099-0000000099.1"
+    address = f"{served.url}/sync/v1/objects/{quote(name)}"
+    answer = httpx.put(address, content=b"x" * 100, headers=headers, trust_env=False)
+    assert answer.status_code == 507
+    assert int(answer.headers["retry-after"]) > 0
+
+    first.device.delete(session_path("a"))
+    first.device.forget(session_path("a"))
+    with pytest.raises(BackscrollError, match="is used up"):  # first what is forgotten goes, then comes what is new
+        first.device.push(first.remote)
+    until(lambda: _counted(served, "ada/laptop") == _stored(served, first))
+    _limit(served, person_bytes=10**9)
+    first.push()
+    until(lambda: _counted(served, "ada/laptop") == _stored(served, first))
+    assert first.device.verify(first.remote, deep=True).is_whole
+
+
+def _counted(served: Served, device: str) -> int:
+    with served.context.database.transaction() as connection:
+        row = connection.execute("select stored_bytes from device where name = %s", (device,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def test_a_quota_of_its_own_counts_for_a_person(served: Served, tmp_path: Path) -> None:
+    (ada,) = invited(served, "ada")
+    machine = machine_of(served, ada, tmp_path / "machines")
+    admin = served.signed_in("admin")
+    admin.submit("/storage/limits", person_bytes="0.0000001")
+    with pytest.raises(BackscrollError, match="the quota of ada is used up"):
+        machine.push(a=SAID)
+    admin.submit("/storage/quota", handle="ada", bytes="1,5")
+    machine.push(a=SAID)
+    page = admin.get("/storage").text
+    assert "1.5 GB, 0 % used" in page
+    assert admin.submit("/storage/limits", org_rate="fast").status_code == 400
+
+
+@pytest.mark.parametrize(("text", "found"), [("", None), ("1,5", 1_500_000), (" 20 ", 20_000_000)])
+def test_numbers_as_people_type_them(text: str, found: int | None) -> None:
+    assert parsed_limit(text, 1_000_000) == found
+
+
+def test_credit_is_counted_by_device_person_and_organisation() -> None:
+    credit = ByteCredit(per_second=10, burst=100)
+    for number in range(3):
+        assert credit.wait_for(f"d{number}", 0.0) == 0
+        credit.spend(f"d{number}", 90, 0.0)
+        credit.spend("ada", 90, 0.0, 20)
+    assert credit.wait_for("d0", 0.0) == 0
+    assert credit.wait_for("ada", 0.0, 20) == 4  # 270 of 200, at 20 a second
+    assert credit.wait_for("ada", 5.0, 20) == 0
+
+
+def test_requests_are_counted_by_key_person_and_organisation() -> None:
+    rates = KeyRates(clock=lambda: 0.0)
+    answers = [rates.take(f"key {n % 10}", "ada", 1) for n in range(PERSON_PER_MINUTE)]
+    assert answers[0] == (0, "")
+    assert answers[-1][1] == "all your keys together"
+    assert rates.take("key of ben", "ben", 1) == (0, "")
+
+
+def test_a_person_who_sends_too_much_waits(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ada,) = invited(served, "ada")
+    machine = machine_of(served, ada, tmp_path / "machines")
+    with served.context.database.transaction() as connection:
+        connection.execute("insert into org_limits (org, person_rate) values (1, 1)")
+    waited: list[float] = []
+    monkeypatch.setattr(machine.remote, "_sleep", waited.append)
+    machine.push(a=SAID)  # the credit of 64 seconds is overdrawn once
+    with pytest.raises(BackscrollError, match="ada has sent much"):
+        machine.push(b=MORE)

@@ -1,0 +1,109 @@
+"""Passwords can be switched off once single sign-on works, and nobody is locked out by that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.store.postgres.embedded import EmbeddedPostgres
+from backscroll.team.oidc import OidcSettings
+from backscroll.team.people import invite, invite_again, person_of
+from tests.support.command import run_command
+from tests.support.postgres import fresh_database
+from tests.sync.served import serving as serving_app
+from tests.team.provider import CLIENT, SECRET, Provider
+from tests.team.sending import invited, owner_of_server
+from tests.team.served import PASSWORD, Browser, Served, serving
+
+
+class House:
+    """A server with an identity provider."""
+
+    def __init__(self, provider: Provider, served: Served, url: str, data: Path) -> None:
+        self.provider, self.served, self.database, self.data = provider, served, url, data
+
+    def link(self, handle: str, *, is_new: bool = False) -> str:
+        with self.served.context.database.transaction() as connection:
+            owner = person_of(connection, 1, "admin")
+            return (
+                invite(connection, owner, handle, handle.title(), "member")
+                if is_new
+                else invite_again(connection, owner, handle)
+            )
+
+    def through_provider(self, handle: str, link: str = "") -> Browser:
+        self.provider.subject = f"subject of {handle}"
+        browser = self.served.browser()
+        browser.get("/oidc/start", params={"link": link, "next": "/account"})
+        return browser
+
+
+@pytest.fixture
+def house(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[House]:
+    provider = Provider()
+    with serving_app(provider.app) as issuer, fresh_database(postgres) as url:
+        provider.issuer = issuer
+        with serving(url, tmp_path / "server", OidcSettings(issuer, CLIENT, SECRET)) as served:
+            provider.redirect = f"{served.url}/oidc/callback"
+            owner_of_server(served)
+            yield House(provider, served, url, tmp_path / "server")
+
+
+def test_they_cannot_be_switched_off_before_an_owner_came_in_through_the_provider(house: House) -> None:
+    admin = house.served.signed_in("admin")
+    answer = admin.submit("/sign-in-test/passwords", forbid="1")
+    assert answer.status_code == 400
+    assert "no owner has signed in" in answer.text
+    invited(house.served, "ada")
+    house.through_provider("ada", house.link("ada"))  # a member does not count
+    assert admin.submit("/sign-in-test/passwords", forbid="1").status_code == 400
+    house.served.signed_in("admin")
+
+
+def test_without_passwords_sessions_end_and_links_need_the_provider(house: House) -> None:
+    invited(house.served, "ada", "ben")
+    ada, ben = house.served.signed_in("ada"), house.through_provider("ben", house.link("ben"))
+    new = house.link("eva", is_new=True)
+    owner = house.through_provider("admin", house.link("admin"))
+    assert owner.submit("/sign-in-test/passwords", forbid="1").status_code == 200
+    assert "Passwords are switched off" in owner.get("/sign-in-test").text
+
+    assert ada.get("/account").url.path == "/sign-in", "a session by a password ends"
+    assert ben.get("/account").url.path == "/account"
+    page = house.served.browser().get("/sign-in").text
+    assert "through your organisation" in page
+    assert "password" not in page.lower()
+    browser = house.served.browser()
+    assert browser.submit("/sign-in", handle="ada", password=PASSWORD).url.path == "/sign-in"
+    assert browser.get("/account").url.path == "/sign-in"
+    assert 'type="password"' not in browser.get(f"/welcome?link={new}").text
+    browser.submit("/welcome", link=new, password=PASSWORD)
+    assert browser.get("/account").url.path == "/sign-in"
+    assert house.through_provider("eva", new).get("/account").url.path == "/account"
+
+    owner.submit("/sign-in-test/passwords", forbid="")
+    house.served.signed_in("ada")
+
+
+def test_only_an_owner_switches_them(house: House) -> None:
+    invited(house.served, "ann", role="admin")
+    house.through_provider("admin", house.link("admin"))
+    ann = house.served.signed_in("ann")
+    assert ann.submit("/sign-in-test/passwords", forbid="1").status_code == 400
+    assert "An owner can change that" in ann.get("/sign-in-test").text
+
+
+def test_the_operator_has_a_way_back(house: House) -> None:
+    owner = house.through_provider("admin", house.link("admin"))
+    owner.submit("/sign-in-test/passwords", forbid="1")
+    where = ("--database", house.database, "--data", house.data)
+    done = run_command("server", "allow-passwords", "--owner", "admin", *where)
+    assert done.returncode == 0, done.stderr
+    link = done.stdout.partition("link=")[2].split()[0]
+    browser = house.served.browser()
+    browser.submit("/welcome", link=link, password="another long password")
+    assert browser.get("/account").url.path == "/account"
+    assert "passwords.allow" in browser.get("/audit").text
+    refused = run_command("server", "allow-passwords", "--owner", "ada", *where)
+    assert refused.returncode != 0
+    assert "not an owner" in refused.stderr
