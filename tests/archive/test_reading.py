@@ -9,7 +9,7 @@ from backscroll.archive.archive import Archive
 from backscroll.archive.reading import KeptReading
 from backscroll.archive.rewriting import Writer
 from backscroll.files import reading
-from backscroll.files.reading import Line, Reading
+from backscroll.files.reading import Change, Line, Reading
 from tests.archive.support import KeptHome
 from tests.support.homes import EVERYTHING, write_home
 
@@ -87,3 +87,39 @@ def test_any_part_can_be_read(scratch: Path, content: bytes, start: int, end: in
             writer.add(file, source.rest(), lambda: source.bookmark, new_version=False)
             writer.commit()
             assert writer.read(file.versions[0], start, end) == content[start:end]
+
+
+def test_a_version_that_grew_is_read_from_its_bookmark(kept: KeptHome) -> None:
+    kept.write(a=b"one\ntwo\nthr").capture()
+    first = KeptReading(kept.archive, kept.file("a", kept.archive).versions[0])
+    assert [line.data for line in first] == [b"one", b"two"]
+    kept.write(a=b"one\ntwo\nthree\nfour\n").capture()
+    archive = kept.archive
+    (version,) = kept.file("a", archive).versions
+    grown = KeptReading(archive, version, first.bookmark)
+    assert grown.change is Change.GROWN
+    assert list(grown) == [Line(8, 14, b"three"), Line(14, 19, b"four")]
+    again = KeptReading(archive, version, grown.bookmark)
+    assert list(again) == []
+
+
+def test_a_bookmark_of_other_bytes_counts_for_nothing(kept: KeptHome) -> None:
+    kept.write(a=b"one\ntwo\n", b=b"one\nsix\nten\n").capture()
+    archive = kept.archive
+    one, other = kept.file("a", archive).versions[0], kept.file("b", archive).versions[0]
+    read = KeptReading(archive, one)
+    list(read)
+    for mark in (read.bookmark, read.bookmark._replace(device=5), read.bookmark._replace(size=4)):
+        again = KeptReading(archive, other, mark)
+        assert again.change.starts_over
+        assert [line.data for line in again] == [b"one", b"six", b"ten"]
+    assert KeptReading(archive, one, read.bookmark._replace(inode=2)).change.starts_over
+
+
+def test_a_bookmark_in_kept_bytes_fits_no_live_file(kept: KeptHome) -> None:
+    kept.write(a=b"one\ntwo\n").capture()
+    archive = kept.archive
+    read = KeptReading(archive, kept.file("a", archive).versions[0])
+    list(read)
+    with Reading(kept.file("a", archive).source, read.bookmark) as live:
+        assert live.change.starts_over

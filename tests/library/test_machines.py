@@ -10,6 +10,7 @@ import pytest
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
 from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import stamp_of
 from backscroll.errors import NothingFound, UsageError
 from backscroll.files.homes import Home
 from backscroll.files.names import project_folder
@@ -324,3 +325,43 @@ def test_a_damaged_machine_file_makes_no_other_machine(shelf: Shelf, damage: str
     shelf.update()
     assert json.loads(file.read_bytes())["id"] == before.id
     assert shelf.rows("select distinct machine from files") == [(before.id,)]
+
+
+# Appends
+
+
+def test_what_another_machine_appends_is_read_from_where_reading_stopped(shelf: Shelf) -> None:
+    bring(shelf, session_file("S1", BEGUN))
+    assert shelf.update().work.records == 2
+    bring(shelf, session_file("S1", RESUMED))
+    assert shelf.update().work.records == 2
+    assert sorted(shelf.found("legs OR striped")) == ["only their legs", "they are striped"]
+    shelf.check_rebuilt(["they", "machine:desk", "legs"])
+
+
+def test_what_another_machine_rewrote_is_read_from_its_beginning(shelf: Shelf) -> None:
+    bring(shelf, session_file("S1", BEGUN))
+    shelf.update()
+    bring(shelf, session_file("S1", OTHER))
+    shelf.update()
+    assert "they sleep" in shelf.found("they")
+    shelf.check_rebuilt(["they", "machine:desk"])
+
+
+def test_files_that_came_are_read_without_comparing_all_others(shelf: Shelf) -> None:
+    """`take_news` gives what an update gives, and leaves it to an update where that is not sure."""
+    bring(shelf, {**session_file("S1", BEGUN), **session_file("S2", OTHER)})
+    shelf.update()
+    folder = archive_folder(shelf.settings)
+    source = SourceKey(DESK, str(shelf.home), session_path("S1")).id
+    before = stamp_of(folder)
+    bring(shelf, {**session_file("S1", RESUMED), **session_file("S2", OTHER)})
+    with shelf.open() as library:
+        library.take_news(Archive(folder), [source], before)
+    assert shelf.found("legs") == ["only their legs"]
+    assert shelf.update().is_nothing
+    bring(shelf, {**session_file("S1", RESUMED), **session_file("S3", STRAY)})
+    with shelf.open() as library:
+        library.take_news(Archive(folder), [], "an older stamp")  # so it does not know what else came
+    assert shelf.found("stray") == ["they stray"]
+    shelf.check_rebuilt(["they", "machine:desk", "legs"])

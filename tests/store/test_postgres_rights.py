@@ -6,8 +6,9 @@ from typing import Final
 import psycopg
 import pytest
 
-from backscroll.errors import BackscrollError, NoPermission, UsageError
+from backscroll.errors import BackscrollError, Busy, NoPermission, UsageError
 from backscroll.store.postgres import visible
+from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.roles import READER, refuse_unsafe_roles
 from backscroll.store.postgres.store import PgStore
@@ -157,3 +158,26 @@ def test_statements_of_users_are_refused_where_they_could_change_their_rights(
     with pytest.raises(NoPermission, match="files"):
         store.start_writing()
     store.close()
+
+
+def test_a_connection_that_is_used_again_carries_no_rights(stores: tuple[Desk, Desk, Desk], migrated: str) -> None:
+    _, shared, _ = stores
+    assert isinstance(shared.store, PgStore)
+    before = PgStore(migrated, shared.store.org)
+    assert before.within(SEEN).homes()
+    process = before._connection.raw.info.backend_pid
+    before.close()
+    other = PgConnection(migrated)
+    assert other.raw.info.backend_pid == process
+    assert other.raw.execute("select current_user").fetchone() != (READER,)
+    assert other.raw.execute("select count(*) from files").fetchone() == (0,)
+    other.close()
+
+
+def test_a_store_that_is_closed_lets_another_write(migrated: str) -> None:
+    number = new_organisation()
+    one, other = PgStore(migrated, number).start_writing(), PgStore(migrated, number)
+    with pytest.raises(Busy):
+        other.start_writing()
+    one.close()
+    other.start_writing().close()

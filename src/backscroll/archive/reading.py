@@ -1,22 +1,34 @@
-"""Read a kept file line by line, like a live one."""
+"""Read a kept file line by line, like a live one.
 
-from collections.abc import Iterator
-from typing import Self
+A bookmark in a kept version names the chunks that it was made of: chunks are known by their hashes, so the bytes before
+it are the same exactly if the chunks are. Nothing has to be unpacked to know that a version only grew.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final, Self
 
 from backscroll.archive.archive import Archive
+from backscroll.archive.catalogue import Chunk
 from backscroll.archive.kept_file import Version
 from backscroll.files.reading import Bookmark, Change, Line, lines_of, pieces_of
 
+KEPT: Final = -2
+"""The device of a bookmark in kept bytes. No live file is on it, so such a bookmark never fits one."""
+
 
 class KeptReading:
-    """One pass over the lines of a kept version. It will not grow, so its tail is final."""
+    """One pass over the lines of a kept version, from a bookmark on if it has only grown since."""
 
-    def __init__(self, archive: Archive, version: Version) -> None:
+    def __init__(self, archive: Archive, version: Version, bookmark: Bookmark | None = None) -> None:
         self._archive = archive
         self._version = version
+        self._offset = 0
         self.tail: Line | None = None
         self.change = Change.NEW
-        self.bookmark: Bookmark | None = None
+        if bookmark is not None:
+            self.change = Change.GROWN if _is_beginning_of(bookmark, version) else Change.REPLACED
+            self._offset = bookmark.offset if self.change is Change.GROWN else 0
 
     def __enter__(self) -> Self:
         return self
@@ -25,11 +37,20 @@ class KeptReading:
         """Nothing is open."""
 
     def __iter__(self) -> Iterator[Line]:
-        for line, is_complete in lines_of(self.read, self._version.size):
+        for line, is_complete in lines_of(self.read, self._version.size, self._offset):
             if is_complete:
+                self._offset = line.end
                 yield line
             else:
                 self.tail = line
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Where to go on when the version has grown. Covers the line that was given last."""
+        version = self._version
+        return Bookmark(
+            self._offset, KEPT, version.number, version.size, version.modified_ns, 0, 0, 0, _digest(version.chunks)
+        )
 
     def rest(self) -> Iterator[bytes]:
         """All bytes, chunk by chunk."""
@@ -37,6 +58,8 @@ class KeptReading:
 
     def take_tail(self) -> None:
         """Count the tail as read."""
+        if self.tail is not None:
+            self._offset = self.tail.end
         self.tail = None
 
     def pieces(self, line: Line) -> Iterator[bytes]:
@@ -46,3 +69,22 @@ class KeptReading:
     def read(self, start: int, end: int) -> bytes:
         """The bytes from `start` to `end`."""
         return self._archive.read(self._version, start, end)
+
+
+def _is_beginning_of(bookmark: Bookmark, version: Version) -> bool:
+    """Whether a version begins with the chunks that it had when the bookmark was made."""
+    if (bookmark.device, bookmark.inode) != (KEPT, version.number) or bookmark.size > version.size:
+        return False
+    chunks, size = [], 0
+    for chunk in version.chunks:
+        if size >= bookmark.size:
+            break
+        chunks.append(chunk)
+        size += chunk.size
+    return size == bookmark.size and _digest(chunks) == bookmark.whole
+
+
+def _digest(chunks: Iterable[Chunk]) -> int:
+    """A number for a row of chunks, which fits where a checksum stands."""
+    told = "".join(chunk.id for chunk in chunks).encode()
+    return int.from_bytes(hashlib.blake2b(told, digest_size=7).digest())

@@ -252,9 +252,9 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Line]:
                 yield Line(block.start, block.end, None)
 
 
-def lines_of(read: Read, size: int) -> Iterator[tuple[Line, bool]]:
+def lines_of(read: Read, size: int, start: int = 0) -> Iterator[tuple[Line, bool]]:
     """The lines of anything that can be read from byte to byte, each with whether it is complete."""
-    for block in _blocks(read, 0, size):
+    for block in _blocks(read, start, size):
         if block.complete and block.data is not None:
             for line in _split(block.data, block.start):
                 yield line, True

@@ -75,15 +75,17 @@ class Folder:
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
         """All objects whose names begin like this. What is still being written, here or by a carrier, is left out."""
-        if not self.root.is_dir():
+        beginning = prefix.rpartition("/")[0]  # no other folder is looked into: a server has thousands
+        if ".." in beginning.split("/"):
             return
-        for folder, _, names in os.walk(self.root):
+        root = str(self.root)
+        for folder, _, names in os.walk(os.path.join(root, beginning)):  # noqa: PTH118 - a Path takes ten times as long
+            inside = folder[len(root) :].strip(os.sep).replace(os.sep, "/")
             for name in sorted(names):
-                path = Path(folder, name)
-                whole = path.relative_to(self.root).as_posix()
+                whole = f"{inside}/{name}" if inside else name
                 if whole.startswith(prefix) and not name.startswith((".", "~")):
                     with contextlib.suppress(FileNotFoundError):
-                        yield RemoteObject(whole, path.stat().st_size)
+                        yield RemoteObject(whole, os.stat(os.path.join(folder, name)).st_size)  # noqa: PTH116, PTH118
 
     def get(self, name: str) -> bytes:
         """An object."""

@@ -69,6 +69,25 @@ class Database:
             else:
                 return connection
 
+    @contextmanager
+    def connection(self) -> "Iterator[Connection]":
+        """A connection outside of a transaction, for locks that last longer than one."""
+        import psycopg
+
+        while True:
+            connection, is_new = self._take()
+            try:
+                connection.execute("select 1")
+                break
+            except psycopg.OperationalError:
+                connection.close()
+                if is_new:
+                    raise
+        try:
+            yield connection
+        finally:
+            self._give_back(connection)
+
     def connect(self) -> "Connection":
         """A connection that the caller closes."""
         import psycopg
@@ -102,7 +121,8 @@ class Database:
 
     def _give_back(self, connection: "Connection") -> None:
         with self._lock:
-            is_kept = not self._is_closed and len(self._idle) < MAX_IDLE and not connection.broken
+            is_usable = not connection.closed and not connection.broken
+            is_kept = not self._is_closed and len(self._idle) < MAX_IDLE and is_usable
             if is_kept:
                 self._idle.append(connection)
         if not is_kept:

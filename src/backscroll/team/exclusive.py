@@ -15,9 +15,13 @@ PEOPLE: Final = 0x6274
 
 @contextmanager
 def exclusive(database: "Database", person: int) -> Iterator[None]:
-    """Keep others out for as long as this connection lives; Busy if one is at it."""
-    with database.connect() as connection:
+    """Keep others out, at the longest for as long as this connection lives; Busy if one is at it."""
+    with database.connection() as connection:
         row = connection.execute("select pg_try_advisory_lock(%s, %s)", (PEOPLE, person)).fetchone()
         if row != (True,):
             raise Busy("another worker changes what is kept of this person", "it is tried again later")
-        yield
+        try:
+            yield
+        finally:
+            if not connection.closed:
+                connection.execute("select pg_advisory_unlock(%s, %s)", (PEOPLE, person))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from backscroll.errors import BackscrollError
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
+from backscroll.library.indexing.changes import catalogue_stamp
 from backscroll.library.machine import ensure_machine
 from backscroll.sync.forgotten_content import remove_forgotten
 from backscroll.sync.objects import devices_in, folder_of
@@ -172,6 +173,7 @@ def take(
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
     with open_writer(settings) as writer:
+        before = catalogue_stamp(settings)
         state = SyncState(settings.library / STATE)
         try:
             log_before, last_before, _ = state.pulled(device)
@@ -192,10 +194,12 @@ def take(
     with libraries.own(owner_of(device)) as library:
         if pulled.replaced or pulled.withdrawn:  # the index has words that the archive has no more
             library.rebuild()
-        else:
-            library.update()
-        if pulled.forgotten or pulled.replaced or pulled.withdrawn:
             library.update()  # removes the index that was replaced
+        elif pulled.forgotten:
+            library.update()
+            library.update()
+        else:
+            library.take_news(writer, pulled.sources, before)
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
     return pulled

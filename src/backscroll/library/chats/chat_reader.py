@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
+from backscroll.archive.reading import KEPT
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.branch_paths import path_of, places_of
 from backscroll.conversation.chat import Chat
@@ -337,4 +338,6 @@ def _uncollected() -> Iterator[None]:
 
 
 def _bookmark(known: IndexedFile) -> Bookmark | None:
-    return Bookmark(*known.bookmark) if known.bookmark and not known.archived else None
+    """Where reading a live file goes on; None for what is read from the archive."""
+    found = Bookmark(*known.bookmark) if known.bookmark and not known.archived else None
+    return None if found is None or found.device == KEPT else found

@@ -11,13 +11,14 @@ from typing import Final
 
 import msgspec
 
+from backscroll.archive.reading import KeptReading
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.files.discovery import Unreadable
 from backscroll.files.layout import TRANSCRIPTS, FileKind
-from backscroll.files.reading import Bookmark
+from backscroll.files.reading import Bookmark, Change
 from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.library.indexing.sources import (
     Item,
@@ -232,7 +233,8 @@ class Ingest:
         with reading_of(task.source):
             opened = task.source.open(bookmark)
         with opened as reading:
-            starts_over = bookmark is None or task.source.is_kept or reading.change.starts_over
+            goes_on = isinstance(reading, KeptReading) and reading.change is Change.GROWN
+            starts_over = bookmark is None or reading.change.starts_over or (task.source.is_kept and not goes_on)
             number = self._number(task, starts_over=starts_over)
             line_number = 0 if starts_over or task.known is None else task.known.lines
             chunk: list[tuple[Record, int, int]] = []

@@ -1,6 +1,7 @@
 """Model prices with the user's settings applied, and a list of them."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from backscroll.errors import NothingFound
 from backscroll.pricing.money import Price
@@ -28,7 +29,13 @@ class PriceList:
 
 def load_prices(settings: Settings) -> Prices:
     """The prices used to compute costs."""
-    return Prices(settings.prices)
+    return Prices(settings.prices) if settings.prices else _usual_prices()
+
+
+@cache
+def _usual_prices() -> Prices:
+    """The prices without any settings: a server asks for them with every append."""
+    return Prices({})
 
 
 def list_prices(settings: Settings, model: str | None = None, *, past: bool = False) -> PriceList:

@@ -102,10 +102,10 @@ class Kept:
         """When it was last written."""
         return self.version.modified_ns if self.session is None else self.session.modified_ns
 
-    def open(self, _bookmark: Bookmark | None = None) -> KeptReading | EarlyReading:
-        """Read it from its beginning: there are no bookmarks in what is kept."""
+    def open(self, bookmark: Bookmark | None = None) -> KeptReading | EarlyReading:
+        """Read it, from a bookmark on if it has only grown since; what is inside another file, from its beginning."""
         if self.session is None:
-            return KeptReading(self.archive, self.version)
+            return KeptReading(self.archive, self.version, bookmark)
         contents = kept_contents(self.archive, self.file, self.version)
         session = contents.sessions.get(self.session.name)
         if session is None:

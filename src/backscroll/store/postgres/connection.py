@@ -7,6 +7,7 @@ rights of the scope in its settings; only the owner can set them.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeVar
+from weakref import WeakSet
 
 import msgspec
 import psycopg
@@ -17,6 +18,7 @@ from psycopg.adapt import Dumper, Loader
 from backscroll.errors import StorageError
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.postgres.pool import IDLE
 from backscroll.store.postgres.roles import READER
 from backscroll.store.postgres.texts import from_stored, to_stored
 from backscroll.store.reader import Scope
@@ -30,6 +32,10 @@ SETTINGS: Final = sql.SQL(
     " {role}"
 )
 OPTIONS: Final = {"options": f"-c search_path={SCHEMA},public -c jit=off", "application_name": "backscroll"}
+
+
+CHECKED: Final[WeakSet[psycopg.Connection[tuple[Any, ...]]]] = WeakSet()
+"""Connections whose roles do not stand above row-level security."""
 
 
 class PgConnection:
@@ -47,6 +53,15 @@ class PgConnection:
         """Whether it holds a lock, which would be lost with it."""
 
     @property
+    def is_checked(self) -> bool:
+        """Whether the roles of this connection were found to be safe."""
+        return self._connection in CHECKED
+
+    def note_checked(self) -> None:
+        """They were."""
+        CHECKED.add(self.raw)
+
+    @property
     def raw(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection itself, as whom it was last."""
         if self._connection is None or self._connection.closed:
@@ -55,14 +70,16 @@ class PgConnection:
                     "the connection to the database was lost while writing", "close the index, and start again"
                 )
             with translate_errors():
-                self._connection = connect(self.address)
+                self._connection = IDLE.take(self.address) or connect(self.address)
             self._settings, self._depth = None, 0
         return self._connection
 
     def close(self) -> None:
-        """Close it; it connects again when it is next used."""
-        if self._connection is not None:
+        """Close it; it connects again when it is next used. One that holds no lock is kept for another store."""
+        if self._connection is not None and self.is_locked:
             self._connection.close()
+        elif self._connection is not None:
+            IDLE.give_back(self.address, self._connection)
         self._connection, self._settings, self._depth, self.is_locked = None, None, 0, False
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:

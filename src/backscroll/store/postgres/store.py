@@ -1,12 +1,14 @@
 """The store of a team server: the rows and words of one organisation, in PostgreSQL."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Self
+
+import psycopg
 
 from backscroll.conversation.passages import Role
 from backscroll.conversation.transcripts import Transcript
-from backscroll.errors import Busy, NothingFound
+from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.store.base import PassageText, PendingPassage, SqlView
 from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.postgres.checking import problems_of
@@ -18,10 +20,9 @@ from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.roles import refuse_unsafe_roles
 from backscroll.store.postgres.tables import PgTables, forget_words
 from backscroll.store.postgres.user_sql import views_of
-from backscroll.store.postgres.visible import PgRows
-from backscroll.store.postgres.words import PgWords
+from backscroll.store.postgres.words import marks_in
 from backscroll.store.prices import AnswerPrice
-from backscroll.store.reader import EVERYTHING, IndexedFile, Scope
+from backscroll.store.reader import IndexedFile, Scope
 from backscroll.store.search.words import STAGES, quoted
 from backscroll.store.sql.counting import Counting, unpriced
 from backscroll.store.sql.row_tables import NOTE, WAITING
@@ -69,8 +70,10 @@ class PgStore:
             build = self._current()
             if build is None:
                 raise NothingFound("there is no index yet", "run backscroll update")
-            with translate_errors():
-                refuse_unsafe_roles(self._connection.raw)
+            if not self._connection.is_checked:
+                with translate_errors():
+                    refuse_unsafe_roles(self._connection.raw)
+                self._connection.note_checked()
             self._connection.build = build
         return self._connection
 
@@ -95,6 +98,13 @@ class PgStore:
             self.close()
             raise Busy("another process writes the index of this organisation", "wait for it, or stop it")
         self._is_writing = self._connection.is_locked = True
+
+    def _release_lock(self) -> None:
+        """Let others write. If that fails, the connection is closed, and the lock with it."""
+        with suppress(psycopg.Error, BackscrollError):
+            raw = self._connection.as_owner()
+            if raw.execute("select pg_advisory_unlock(%s, %s)", (WRITERS, self.org)).fetchone() == (True,):
+                self._connection.is_locked = False
 
     @contextmanager
     def rebuilding(self) -> Iterator[None]:
@@ -136,6 +146,8 @@ class PgStore:
 
     def close(self) -> None:
         """Let go of everything."""
+        if self._is_writing:
+            self._release_lock()
         self._connection.close()
         self._connection.build = None
         self._is_writing = False
@@ -230,7 +242,7 @@ class PgStore:
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         rows = OwnerRows(self._open())
-        for stage, mark in zip(STAGES, PgWords(PgRows(self._open(), EVERYTHING)).marks, strict=True):
+        for stage, mark in zip(STAGES, marks_in(rows), strict=True):
             found = select(rows, WAITING.format(roles=quoted(stage)), (mark, limit))
             if found:
                 return [

@@ -11,7 +11,7 @@ from backscroll.store.postgres.visible import PgRows
 from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
 from backscroll.store.search.words import STAGES
-from backscroll.store.sql.statements import array, select
+from backscroll.store.sql.statements import RowReader, array, select
 
 MAX_TOOLS: Final = 10_000
 MAX_COUNTED_PASSAGES: Final = 20_000
@@ -20,6 +20,12 @@ FREQUENT: Final = 20
 """Up to one in so many passages, frequencies are counted: the rank depends on them."""
 B: Final = 0.75
 """The usual constant of bm25: how much the length of a passage counts."""
+
+
+def marks_in(rows: RowReader) -> list[int]:
+    """The last passage of each stage that is searchable."""
+    noted = dict(select(rows, "select name, value from marks"))
+    return [int(noted.get(f"stage {number}", 0)) for number in range(len(STAGES))]
 
 
 class PgWords:
@@ -34,8 +40,7 @@ class PgWords:
     @property
     def marks(self) -> list[int]:
         """The last passage of each stage that is searchable."""
-        noted = dict(select(self._rows, "select name, value from marks"))
-        return [int(noted.get(f"stage {number}", 0)) for number in range(len(STAGES))]
+        return marks_in(self._rows)
 
     @cached_property
     def _build(self) -> tuple[int, int, int, bool]:

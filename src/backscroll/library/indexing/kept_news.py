@@ -1,0 +1,68 @@
+"""Read what came into the archive from other machines, file by file, without comparing everything else.
+
+An update compares all files that are kept with all that were read. Where the index had read everything that was kept
+before, and it is known which files have more in them now, these alone are looked at.
+"""
+
+from collections.abc import Iterable
+
+from backscroll.archive.archive import Archive
+from backscroll.files.layout import CONTAINERS
+from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.changes import is_tracked, price_table
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.plan import tasks_for, transcript_of
+from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.recent_texts import MAX_BYTES, RecentTexts
+from backscroll.library.indexing.sources import Kept, Source, Sources, beside_keys, earlier_versions
+from backscroll.library.indexing.words import WordIndexing
+from backscroll.library.machine import Machine
+from backscroll.settings import Settings
+from backscroll.store.base import Store
+
+
+def take_news(
+    store: Store, settings: Settings, machine: Machine, archive: Archive, sources: Iterable[str], before: str, now: str
+) -> bool:
+    """Read and index these files; False if that takes an update, and nothing was changed.
+
+    `before` and `now` are the stamps of the archive's catalogue before and after they came.
+    """
+    store.start_writing()
+    is_current = store.noted("catalogue") == before and not store.noted("overdue")
+    if not is_current or store.noted("price table") != price_table(settings) or not archive.is_complete:
+        return False
+    keys = [SourceKey.parse(source) for source in sources]
+    fresh = _found(keys, archive, machine)
+    if fresh is None:
+        return False
+    around = {key.id: key for one in keys for key in (one, transcript_of(one), *beside_keys(one))}
+    present = _found(around.values(), archive, machine)
+    if present is None:
+        return False
+    prices = load_prices(settings)
+    store.use_prices(cost_with(prices), prices.fingerprint)
+    recent = RecentTexts(MAX_BYTES)
+    ingest = Ingest(store, recent=recent)
+    tasks = tasks_for(fresh.values(), store.indexed_files(around), present)
+    with WordIndexing(store, Sources([], archive), recent) as words:
+        ingest.run(tasks, after_batch=words.index)
+        failed = words.finish()
+    if not failed and not ingest.work.unreadable:
+        store.note("catalogue", now)
+    return True
+
+
+def _found(keys: Iterable[SourceKey], archive: Archive, machine: Machine) -> dict[str, Source] | None:
+    """What is kept under these keys, by id; None if one of them is not simply a file of another machine that grew."""
+    found: dict[str, Source] = {}
+    for key in keys:
+        file = archive.sources.get(key)
+        if file is None or file.latest is None or not is_tracked(file.kind, file.path):
+            continue
+        is_plain = file.kind not in CONTAINERS and not machine.is_own(file.machine)
+        if not is_plain or earlier_versions(archive, file, None):
+            return None
+        found[key.id] = Kept(archive, file, file.latest, is_archived=file.gone_since is not None)
+    return found
