@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.rewriting import Writer
-from backscroll.library.archives import SharedArchive
+from backscroll.library.archives import SharedArchives
 from tests.archive.support import KeptHome
 
 NAMES = ("a", "b", "c")
@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self, kept: KeptHome) -> None:
         self._kept = kept
-        self._shared = SharedArchive()
+        self._shared = SharedArchives()
 
     def check(self) -> Archive:
         """Compare what it sees with a fresh reading."""
@@ -90,7 +90,7 @@ def apply(kept: KeptHome, change: str, name: str, number: int) -> None:
 
 def test_what_did_not_change_is_held_once(kept: KeptHome) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
-    shared = SharedArchive()
+    shared = SharedArchives()
     before = shared.open(kept.folder)
     kept.append("a", b"more\n")
     kept.capture()
@@ -118,7 +118,7 @@ def test_a_catalogue_that_was_replaced_cut_or_damaged_is_read_from_its_beginning
     assert before.grown() is None  # nothing was added
     kept.forget("b")
     assert before.grown() is None
-    shared = SharedArchive()
+    shared = SharedArchives()
     shared.open(kept.folder)
     data = kept.archive.catalogue.read_bytes()
     kept.archive.catalogue.write_bytes(data[:-40])

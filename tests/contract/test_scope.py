@@ -171,8 +171,10 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "find": lambda reader: [
         reader.find(name) for name in ("a", "A", "m1", "M1", "x1", *(session_uuid(name) for name in ("S1", "S3", "S4")))
     ],
+    "named": lambda reader: reader.named([session_uuid(name) for name in ("S1", "S3", "S4", "S9")]),
     "homes": lambda reader: reader.homes(),
     "files_of": lambda reader: [reader.files_of(key) for key in EVERY_KEY],
+    "sources_of": lambda reader: reader.sources_of(EVERY_KEY),
     "chat_shape": lambda reader: [_shape(reader, key) for key in EVERY_KEY],
     "record_positions": lambda reader: [reader.record_positions(name, range(9)) for name in EVERY_FILE],
     "outside_positions": lambda reader: [reader.outside_positions(name, 9) for name in EVERY_FILE],

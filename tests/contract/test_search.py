@@ -434,6 +434,17 @@ def test_the_files_of_a_chat(world: Desk) -> None:
     assert [file.source for file in world.reader.files_of(archived.key)] == ["S1"]
 
 
+@covers("named", "sources_of")
+def test_chats_by_their_whole_ids_and_all_their_files(world: Desk) -> None:
+    wanted = [session_uuid("S1"), session_uuid("S2")]
+    found = world.reader.named(wanted)
+    assert sorted(world.name(chat.overview.id) for chat in found) == ["S1", "S2"]
+    assert world.reader.sources_of(chat.key for chat in found) == {"S1", "S2", "S2/x1"}
+    assert world.reader.named([wanted[0][:8], "x1", "m6", "zz"]) == []
+    assert world.reader.named([]) == []
+    assert world.reader.sources_of([]) == set()
+
+
 # What is not findable yet.
 
 

@@ -21,6 +21,7 @@ from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from backscroll.library.chats.file_versions import history
 from backscroll.library.chats.resume import resume_of
+from backscroll.library.indexing.kept_news import take_news
 from backscroll.library.keeping.backup import back_up, restore_backup
 from backscroll.library.keeping.keep import keep
 from backscroll.library.keeping.restore import put_back
@@ -357,11 +358,11 @@ def test_files_that_came_are_read_without_comparing_all_others(shelf: Shelf) -> 
     before = stamp_of(folder)
     bring(shelf, {**session_file("S1", RESUMED), **session_file("S2", OTHER)})
     with shelf.open() as library:
-        library.take_news(Archive(folder), [source], before)
+        take_news(library, Archive(folder), [source], before)
     assert shelf.found("legs") == ["only their legs"]
     assert shelf.update().is_nothing
     bring(shelf, {**session_file("S1", RESUMED), **session_file("S3", STRAY)})
     with shelf.open() as library:
-        library.take_news(Archive(folder), [], "an older stamp")  # so it does not know what else came
+        take_news(library, Archive(folder), [], "an older stamp")  # so it does not know what else came
     assert shelf.found("stray") == ["they stray"]
     shelf.check_rebuilt(["they", "machine:desk", "legs"])

@@ -6,6 +6,7 @@ Every command loads this module, and few open the archive, so its code is import
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,11 @@ from backscroll.settings import Settings
 if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
     from backscroll.archive.rewriting import Writer
+
+
+MAX_SHARED: Final = 32
+MAX_SHARED_CHUNKS: Final = 60_000
+"""About 50 MB."""
 
 
 def archive_folder(settings: Settings) -> Path:
@@ -54,29 +60,40 @@ def has_history(settings: Settings, homes: Sequence[Home]) -> bool:
     return archive is not None and any(file.kind is FileKind.SESSION for file in archive.files.values())
 
 
-class SharedArchive:
-    """The last opened archive, shared by all threads: its catalogue may be large and only changes when it grows."""
+class SharedArchives:
+    """The archives that were opened last, shared by all threads: a catalogue may be large, and rarely changes.
+
+    A library has one. A team server has one for each person, and answers a search from those of several.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._stamp: tuple[object, ...] = ()
-        self._archive: Archive | None = None
+        self._open: OrderedDict[Path, tuple[tuple[object, ...], Archive]] = OrderedDict()
 
     def open(self, folder: Path) -> Archive:
         """The current state of the archive in this folder."""
         from backscroll.archive.archive import Archive
 
         with self._lock:
-            stamp = (folder, disk_state(folder))
-            if self._archive is None or stamp != self._stamp:
-                before, self._archive = self._archive, None
-                grown = before.grown() if before is not None and before.folder == folder else None
-                del before  # so that two whole catalogues are never in memory at once
-                self._archive, self._stamp = grown or Archive(folder), stamp
-            return self._archive
+            stamp = disk_state(folder)
+            known, before = self._open.pop(folder, ((), None))
+            if before is None or stamp != known:
+                grown = before.grown() if before is not None else None
+                before = None  # so that two whole catalogues are never in memory at once
+                before = grown or Archive(folder)
+            self._open[folder] = (stamp, before)
+            self._close_some()
+            return before
+
+    def _close_some(self) -> None:
+        """Let go of those that were used longest ago; the last one stays, however large it is."""
+        chunks = sum(len(archive.chunks) for _, archive in self._open.values())
+        while len(self._open) > 1 and (len(self._open) > MAX_SHARED or chunks > MAX_SHARED_CHUNKS):
+            _, (_, archive) = self._open.popitem(last=False)
+            chunks -= len(archive.chunks)
 
 
-SHARED: Final = SharedArchive()
+SHARED: Final = SharedArchives()
 
 
 def open_archive(settings: Settings) -> Archive:

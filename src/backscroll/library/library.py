@@ -120,18 +120,6 @@ class Library:
         self._discoveries = None
         return self._update(with_text=True, progress=progress)
 
-    def take_news(self, archive: Archive, sources: Iterable[str], before: str) -> None:
-        """Update it after these files grew in the archive, whose stamp was `before` until then."""
-        from backscroll.library.indexing.kept_news import take_news
-
-        places = (self.store, self.settings, self.machine, archive)
-        try:
-            is_done = take_news(*places, sources, before, catalogue_stamp(self.settings))
-        finally:
-            self.store.close()
-        if not is_done:
-            self.update()
-
     def rebuild(self, progress: Progress | None = None) -> Updated:
         """Rebuild the index from homes and archive. The old one stays in use until the new one is complete."""
         self._discoveries = None

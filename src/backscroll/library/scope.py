@@ -8,7 +8,7 @@ from backscroll.library.growing import growing_sessions
 from backscroll.library.machine import Machine
 from backscroll.library.marks import Marks
 from backscroll.store.base import Store
-from backscroll.store.reader import EVERYTHING, Scope, StoredChat
+from backscroll.store.reader import EVERYTHING, Scope
 
 
 class LiveSessions(Set[str]):
@@ -56,10 +56,6 @@ def scope_of(
 def _scope_of_chats(store: Store, chats: Sequence[str], marks: Marks) -> Scope:
     """These chats, with all their files, and nothing else. Of an unknown chat there is nothing to see."""
     everything = store.within(EVERYTHING)
-    found = {chat.key for name in chats for chat in everything.find(name) if name in _names(chat)}
-    sources = frozenset(file.source for key in found for file in everything.files_of(key))
+    found = everything.named(chats)
+    sources = frozenset(everything.sources_of(chat.key for chat in found) if found else ())
     return Scope(frozenset(), pinned=marks.pinned(), tagged=marks.tagged(), sources=sources)
-
-
-def _names(chat: StoredChat) -> tuple[str, ...]:
-    return (chat.overview.id, *chat.overview.sessions)

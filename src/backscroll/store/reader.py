@@ -285,11 +285,17 @@ class StoreReader(Protocol):
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""
 
+    def named(self, names: Iterable[str]) -> list[StoredChat]:
+        """The chats with these ids, or with sessions of these ids."""
+
     def homes(self) -> set[tuple[str, str]]:
         """The visible homes that the store has files of, each with its machine."""
 
     def files_of(self, chat: int) -> list[IndexedFile]:
         """The files of a chat."""
+
+    def sources_of(self, chats: Iterable[int]) -> set[str]:
+        """The ids of the files of these chats."""
 
     def chat_shape(self, chat: int) -> ChatShape | None:
         """A chat without its records, read in one transaction; None if there is no such chat."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from backscroll.files.source_key import owner_of
 from backscroll.library import Facets, Hit, StoredChat
 from backscroll.library.library import Library
-from backscroll.library.searching.search import FoundChat, SearchResults
+from backscroll.library.searching.search import FoundPage, SearchResults, find_page
 from backscroll.query.tree import Field, Query
 
 if TYPE_CHECKING:
     from backscroll.settings import Settings
     from backscroll.store.base import Store
-    from backscroll.store.reader import Correction
+    from backscroll.store.reader import ChatHits, Correction
 
 OWN: Final = "me"
 TEAM: Final = "team"
@@ -99,17 +100,17 @@ class MergedLibrary(Library):
         """The best of every library, in one order. A cursor is for one library only: pages go by the offset."""
         asked = self.parse(query)
         is_own, others = self._shared.wanted(asked)
-        if is_own and not others:
+        if (is_own and not others) or sort not in RESULT_ORDERS:
             return super().search(asked, limit=limit, offset=offset, sort=sort, hits=hits, width=width, cursor=cursor,
                                   project=project)  # fmt: skip
         most = limit + offset
-        answers = []
+        pages: list[tuple[Library, FoundPage]] = []
         if is_own:
-            answers += [super().search(asked, limit=most, sort=sort, hits=hits, width=width, project=project)]
-        answers += [one.search(asked, limit=most, sort=sort, hits=hits, width=width) for one in self._opened(others)]
-        if not answers:
+            pages.append((self, _page(self, asked, sort, most, hits, project)))
+        pages += [(one, _page(one, asked, sort, most, hits)) for one in self._opened(others)]
+        if not pages:
             return super().search(asked, limit=limit, sort=sort, hits=hits, width=width)
-        return _merge(answers, limit, offset, sort)
+        return _merge(pages, limit, offset, sort, width)
 
     def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
         """The sums of all of them."""
@@ -149,12 +150,22 @@ class MergedResults(SearchResults):
         return None
 
 
-def _merge(answers: list[SearchResults], limit: int, offset: int, sort: str) -> SearchResults:
-    chats = [chat for answer in answers for chat in answer.chats]
-    chats.sort(key=RESULT_ORDERS[sort], reverse=sort != "oldest")
+def _page(library: Library, query: Query, sort: str, limit: int, hits: int, project: str = "") -> FoundPage:
+    """The best chats of one library, without texts."""
+    with library.texts() as texts:  # a regular expression needs them
+        return find_page(library.reader, texts, query, sort=sort, limit=limit, offset=0, hits=hits, project=project)
+
+
+def _merge(pages: list[tuple[Library, FoundPage]], limit: int, offset: int, sort: str, width: int) -> SearchResults:
+    """The best of all pages. Only their texts are read: each owner has an archive of their own."""
+    found = [(library, page, chat) for library, page in pages for chat in page.chats]
+    found.sort(key=lambda one: RESULT_ORDERS[sort](one[2]), reverse=sort != "oldest")
+    answers = [page.results for _, page in pages]
     first = answers[0]
     total = sum(answer.total_chats for answer in answers)
-    shown = chats[offset : offset + limit]
+    with ExitStack() as stack:
+        texts = {id(library): stack.enter_context(library.texts()) for library, _, _ in found[offset : offset + limit]}
+        shown = [page.shown(texts[id(library)], chat, width) for library, page, chat in found[offset : offset + limit]]
     return MergedResults(*first._replace(
         chats=shown,
         total_chats=total,
@@ -202,8 +213,8 @@ ORDERS: Final[Mapping[str, Callable[[StoredChat], float | str]]] = {
     "active": lambda chat: chat.overview.active_seconds,
 }
 """By what chats are sorted, as the store does."""
-RESULT_ORDERS: Final[Mapping[str, Callable[[FoundChat], float]]] = {
+RESULT_ORDERS: Final[Mapping[str, Callable[[ChatHits], float]]] = {
     "relevance": lambda found: found.score,
-    "newest": lambda found: max((one.hit.time or 0 for one in found.passages), default=0),
-    "oldest": lambda found: min((one.hit.time or 0 for one in found.passages), default=0),
+    "newest": lambda found: max((hit.time or 0 for hit in found.hits), default=0),
+    "oldest": lambda found: min((hit.time or 0 for hit in found.hits), default=0),
 }

@@ -15,6 +15,7 @@ from backscroll.errors import BackscrollError
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.changes import catalogue_stamp
+from backscroll.library.indexing.kept_news import take_news
 from backscroll.library.machine import ensure_machine
 from backscroll.sync.forgotten_content import remove_forgotten
 from backscroll.sync.objects import devices_in, folder_of
@@ -199,7 +200,7 @@ def take(
             library.update()
             library.update()
         else:
-            library.take_news(writer, pulled.sources, before)
+            take_news(library, writer, pulled.sources, before)
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
     return pulled

@@ -5,11 +5,12 @@ before, and it is known which files have more in them now, these alone are looke
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from backscroll.archive.archive import Archive
 from backscroll.files.layout import CONTAINERS
 from backscroll.files.source_key import SourceKey
-from backscroll.library.indexing.changes import is_tracked, price_table
+from backscroll.library.indexing.changes import catalogue_stamp, is_tracked, price_table
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import tasks_for, transcript_of
@@ -18,18 +19,25 @@ from backscroll.library.indexing.recent_texts import MAX_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Kept, Source, Sources, beside_keys, earlier_versions
 from backscroll.library.indexing.words import WordIndexing
 from backscroll.library.machine import Machine
-from backscroll.settings import Settings
-from backscroll.store.base import Store
+
+if TYPE_CHECKING:
+    from backscroll.library.library import Library
 
 
-def take_news(
-    store: Store, settings: Settings, machine: Machine, archive: Archive, sources: Iterable[str], before: str, now: str
-) -> bool:
-    """Read and index these files; False if that takes an update, and nothing was changed.
+def take_news(library: "Library", archive: Archive, sources: Iterable[str], before: str) -> None:
+    """Update a library after these files grew in its archive, whose stamp was `before` until then."""
+    try:
+        is_done = _take(library, archive, sources, before)
+    finally:
+        library.store.close()
+    if not is_done:
+        library.update()
 
-    `before` and `now` are the stamps of the archive's catalogue before and after they came.
-    """
-    store.start_writing()
+
+def _take(library: "Library", archive: Archive, sources: Iterable[str], before: str) -> bool:
+    """Read and index these files; False if that takes an update, and nothing was changed."""
+    store, settings, machine = library.store.start_writing(), library.settings, library.machine
+    now = catalogue_stamp(settings)
     is_current = store.noted("catalogue") == before and not store.noted("overdue")
     if not is_current or store.noted("price table") != price_table(settings) or not archive.is_complete:
         return False

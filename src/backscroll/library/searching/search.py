@@ -92,21 +92,37 @@ def _correction_note(correction: Correction) -> str:
     return f'searching also for {also}; to search only for {correction.typed}, write "{correction.typed}"'
 
 
+class FoundPage(NamedTuple):
+    """What a query found, before its texts are read."""
+
+    results: SearchResults
+    """Without chats."""
+    chats: list[ChatHits]
+    highlighter: Highlighter
+
+    def shown(self, texts: Texts, chat: ChatHits, width: int) -> FoundChat:
+        """A chat with the texts of its passages."""
+        passages = [_passage(texts, self.highlighter, hit, width) for hit in chat.hits]
+        return FoundChat(chat.chat, chat.found, chat.score, passages)
+
+
 def search(
-    reader: StoreReader,
-    texts: Texts,
-    query: Query,
-    *,
-    sort: str,
-    limit: int,
-    offset: int,
-    hits: int,
-    width: int,
-    cursor: str = "",
-    project: str = "",
-    seconds: float = REGEX_SECONDS,
-) -> SearchResults:
+    reader: StoreReader, texts: Texts, query: Query, *, sort: str, limit: int, offset: int, hits: int, width: int,
+    cursor: str = "", project: str = "", seconds: float = REGEX_SECONDS,
+) -> SearchResults:  # fmt: skip
     """One page of the results of a query: after `offset` chats, or where a cursor points."""
+    found = find_page(
+        reader, texts, query,
+        sort=sort, limit=limit, offset=offset, hits=hits, cursor=cursor, project=project, seconds=seconds,
+    )  # fmt: skip
+    return found.results._replace(chats=[found.shown(texts, chat, width) for chat in found.chats])
+
+
+def find_page(
+    reader: StoreReader, texts: Texts, query: Query, *, sort: str, limit: int, offset: int, hits: int,
+    cursor: str = "", project: str = "", seconds: float = REGEX_SECONDS,
+) -> FoundPage:  # fmt: skip
+    """The same without texts: they are read for what is shown, which may be less."""
     after = position_of(cursor, query, sort) if cursor else None
     regexes = [part for part in query.root.parts if isinstance(part, Regex)]
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
@@ -125,20 +141,12 @@ def search(
             )
         pending = reader.pending()
     highlighter = Highlighter(with_corrections(query, answer.corrections), patterns)
-    chats = [
-        FoundChat(
-            found.chat,
-            found.found,
-            found.score,
-            [_passage(texts, highlighter, hit, width) for hit in found.hits],
-        )
-        for found in answer.chats
-    ]
     before = after or PagePosition(answer.newest, answer.skipped)
-    return SearchResults(
-        query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole, answer.left,
+    results = SearchResults(
+        query, [], answer.total_chats, answer.total, pending.passages, pending.roles, is_whole, answer.left,
         answer.corrections, sort, before,
     )  # fmt: skip
+    return FoundPage(results, answer.chats, highlighter)
 
 
 def with_corrections(query: Query, corrections: Iterable[Correction]) -> Query:

@@ -1,6 +1,6 @@
 """The questions that every store with SQL and words answers in the same way."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
@@ -95,3 +95,7 @@ class SearchReader(ChatPieces):
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""
         return ChatRows(self.rows).find(name)
+
+    def named(self, names: Iterable[str]) -> list[StoredChat]:
+        """The chats with these ids, or with sessions of these ids."""
+        return ChatRows(self.rows).named(list(names))

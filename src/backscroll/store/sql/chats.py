@@ -62,6 +62,13 @@ class ChatRows:
             [lower, upper] * FIND.count("between"),
         )
 
+    def named(self, names: list[str]) -> list[StoredChat]:
+        """The chats with these ids, or with sessions of these ids."""
+        given = array(names)
+        found = self._read(f"select {COLUMNS} from chats c where c.id in ({NAMED})", [given, given])  # noqa: S608
+        asked = set(names)
+        return [chat for chat in found if not asked.isdisjoint((chat.overview.id, *chat.overview.sessions))]
+
     def files(self, part: Part) -> list[int]:
         """The files of the chats that match part of a query."""
         where, values = self.condition(part)
@@ -189,6 +196,10 @@ union select chat from files where session between ? and ?
 union select chat from files where agent between ? and ?
 union select f.chat from records r join files f on f.id = r.file where r.uuid between ? and ?
 union select f.chat from records r join files f on f.id = r.file where r.message between ? and ?
+"""
+NAMED: Final = """
+select id from chats where name in (select value from json_each(?))
+union select chat from files where session in (select value from json_each(?))
 """
 TITLE_TEXT: Final = """
 coalesce((select case when replace(p.text, rtrim(c.title, '…'), '') <> p.text then p.text end from records p

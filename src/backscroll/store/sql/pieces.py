@@ -22,6 +22,11 @@ class ChatPieces:
         """The files of a chat."""
         return SavedFiles(self.rows).of_chat(chat)
 
+    def sources_of(self, chats: Iterable[int]) -> set[str]:
+        """The ids of the files of these chats."""
+        statement = "select source from files where chat in (select value from json_each(?))"
+        return {readable(source) for (source,) in select(self.rows, statement, (array(chats),))}
+
     def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
         rows = self.rows
