@@ -54,6 +54,9 @@ def backup(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
         shop = session_uuid("shop")
         browsers["bob"].submit(f"/chats/{shop}/audience", audience="org")
         browsers["bob"].submit(f"/chats/{shop}/marks", note="a dear note")
+        for name in ("ada", "bob"):
+            browsers[name].submit("/prompts", name="count", text=f"count {{{{what}}}} of {name}", tags="zoo, sums")
+            browsers[name].submit("/prompts/count", action="share", audience="org")
         words = ("--data", folder / "server", "--database", url)
         done = run_command("server", "backup", folder / "backup", "--with-objects", *words)
         assert done.returncode == 0, done.stderr
@@ -82,6 +85,10 @@ def test_a_restored_server_has_everything_but_the_erased(
             assert "a dear note" in bob.get(f"/chats/{shop}").text
             admin = served.signed_in("admin")
             assert admin.get(f"/chats/{shop}").status_code == 200  # it is shared, as before
+            page = admin.get("/prompts").text
+            assert "/prompts/bob:count" in page
+            assert "#sums" in page
+            assert "/prompts/ada:count" not in page
             assert "/people/ada/" not in admin.get("/people").text
             assert served.browser().submit("/sign-in", handle="ada", password=PASSWORD).url.path == "/sign-in"
             with served.context.database.transaction() as connection:

@@ -99,6 +99,9 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     zoo = session_uuid("zoo")
     ada.submit(f"/chats/{zoo}/audience", audience="org")
     ada.submit(f"/chats/{zoo}/marks", note="zyxmarzipan is dear")
+    ada.submit("/prompts", name="feed", text="feed {{animal}} with zyxmarzipan")
+    ada.submit("/prompts/feed", action="share", audience="org")
+    assert bob.get("/prompts/ada:feed").status_code == 200
     key = (
         ada.submit("/account/keys", name="script", scope="read").text.partition('class="secret">')[2].partition("<")[0]
     )
@@ -122,6 +125,7 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     assert ada.get("/chats").url.path == "/sign-in"
     assert program.get("/api/v1/chats").status_code == 401
     assert bob.get(f"/chats/{zoo}").status_code == 404
+    assert bob.get("/prompts/ada:feed").status_code == 404
     assert "qvxwalrus" in bob.get("/chats").text
     assert "/people/ada/" not in admin.get("/people").text
     with pytest.raises(UsageError, match="does not accept"):

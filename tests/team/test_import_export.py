@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.claudelens import read_claudelens
 from tests.support.command import run_command
@@ -87,10 +88,13 @@ def place(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_a_person_is_exported_byte_for_byte(place: Place) -> None:
     to = place.folder / "ada"
+    place.served.signed_in("ada").submit("/prompts", name="feed", text="feed {{animal}}", tags="zoo")
     assert "1 people" in place.command("export", to, "--person", "ada")
     sent = session_file("zoo", ZOO) | session_file("shop", SHOP)
     written = {path.name: path.read_bytes() for path in to.rglob("*.jsonl")}
     assert written == {Path(name).name: data for name, data in sent.items()}
+    (prompt,) = PromptFile(to / "ada").all()  # as a library on one machine has them
+    assert (prompt.name, prompt.text, prompt.tags) == ("feed", "feed {{animal}}", ["zoo"])
     rows = list(csv.DictReader((to / "usage.csv").read_text().splitlines()))
     assert {row["person"] for row in rows} == {"ada"}
     assert sum(int(row["output_tokens"]) for row in rows) > 0

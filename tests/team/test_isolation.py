@@ -82,14 +82,17 @@ def _fill(two: Two) -> None:
     ada.submit(f"/chats/{session_uuid('onlyada')}/audience", audience="org")
     ada.submit("/account/keys", name="zyxkey", scope="read")
     admin.submit("/teams", name="zyxteam")
+    ada.submit("/prompts", name="zyxprompt", text="zyxtext of {{what}}", tags="zyxtag")
+    ada.submit("/prompts/zyxprompt", action="share", audience="org")
+    ada.submit("/prompts", name="private", text="zyxsecret")
     admin.submit("/holds", handle="ada", reason="zyxreason", chat=session_uuid("onlyada"))
     admin.submit("/retention", project="zyxproject", days="30000")
     admin.submit("/project-rules", by="project", pattern="zyxhidden", mode="metrics")
 
 
 PAGES = (
-    "/ /chats /projects /stats /spend /files /live /palette /pane /shared /devices /readers /people /retention /audit"
-    " /project-rules /stats/usage /stats/prompts /api/v1/chats /api/v1/projects /api/v1/stats/usage"
+    "/ /chats /projects /stats /spend /files /live /palette /pane /shared /prompts /devices /readers /people /retention"
+    " /audit /project-rules /stats/usage /stats/prompts /api/v1/chats /api/v1/projects /api/v1/stats/usage"
 )
 
 
@@ -158,6 +161,13 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
                 answer = two.browsers[handle].request(method, path, headers=headers, data=data)
                 assert answer.status_code == 404, (method, path, handle)
                 tried += 1
+    for handle in ("zadmin", "zoe"):  # the viewer's routes that name a prompt
+        for key in ("ada:zyxprompt", "ada:private", "zyxprompt", "private"):
+            for path in (f"/prompts/{key}", f"/prompts/{key}/command"):
+                assert two.browsers[handle].get(path).status_code == 404, path
+            for action in ("use", "fill", "change", "delete", "share", "unshare"):
+                form = {"action": action, "audience": "org", "name": "stolen", "value-what": "x"}
+                assert two.browsers[handle].submit(f"/prompts/{key}", **form).status_code == 404, (key, action)
     assert two.browsers["zadmin"].get("/erasures?handle=ada").status_code == 404
     for path in ("/erasures", "/holds", "/storage/quota"):
         form = {"handle": "ada", "confirm": "ada", "reason": "x"}
@@ -171,7 +181,7 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
 
 def _state(connection: psycopg.Connection[tuple[object, ...]]) -> list[object]:
     found: list[object] = []
-    tables = "device team share hold retention_rule project_rule erasure membership person"
+    tables = "device team share prompt prompt_share hold retention_rule project_rule erasure membership person"
     for table in tables.split():
         found += connection.execute(f"select row_to_json(t)::jsonb - 'seen' from {table} t order by 1").fetchall()
     keys = connection.execute("select id, revoked from api_key order by 1").fetchall()
@@ -207,14 +217,30 @@ def test_row_level_security_alone_keeps_organisations_apart(two: Two) -> None:
         assert first | second == everything[table], table
         assert not first & second, table
     filled = [table for table in tables if seen[two.orgs["ada"]][table] and table not in OPEN]
-    assert {"person", "device", "share", "api_key", "web_session", "hold", "audit", "team"} <= set(filled)
+    assert {
+        "person",
+        "device",
+        "share",
+        "prompt",
+        "prompt_share",
+        "api_key",
+        "web_session",
+        "hold",
+        "audit",
+        "team",
+    } <= set(filled)
 
 
 def test_nothing_of_another_organisation_can_be_written(two: Two) -> None:
     with two.database.transaction() as connection:
         ada = person_of(connection, two.orgs["ada"], "ada")
     with two.database.transaction(two.orgs["zoe"]) as connection:
-        for statement in ("update person set name = 'x' where handle = 'ada'", "delete from share", "delete from hold"):
+        for statement in (
+            "update person set name = 'x' where handle = 'ada'",
+            "delete from share",
+            "delete from hold",
+            "delete from prompt",
+        ):
             assert connection.execute(statement).rowcount == 0
     with (
         pytest.raises(psycopg.errors.InsufficientPrivilege),
@@ -225,7 +251,7 @@ def test_nothing_of_another_organisation_can_be_written(two: Two) -> None:
 
 def test_without_a_setting_nothing_is_seen(two: Two) -> None:
     with psycopg.connect(two.database.address, options="-c search_path=team") as connection:
-        for table in ("org", "person", "device", "share", "audit", "web_session"):
+        for table in ("org", "person", "device", "share", "prompt", "audit", "web_session"):
             assert connection.execute(f"select count(*) from {table}").fetchone() == (0,)
 
 
@@ -247,6 +273,12 @@ MATRIX = {
     "GET /account": "owner admin auditor member service",
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",
+    "GET /prompts": "owner admin auditor member service",
+    "GET /prompts/ada:zyxprompt": "owner admin auditor member service",
+    "GET /prompts/ada:private": "",
+    "POST /prompts": "owner admin auditor member service",
+    "POST /prompts/ada:zyxprompt": "",
+    "POST /prompts/ada:private": "",
     "GET /retention": "owner admin auditor member service",
     "GET /audit": "owner auditor",
     "GET /audit?format=csv": "owner auditor",
@@ -293,6 +325,6 @@ def test_what_each_role_may_open_and_do(by_role: dict[str, Browser], what: str) 
         if method == "GET":
             status = browser.get(path).status_code
         else:  # forms of which nothing comes, also where they are allowed
-            form = {"handle": "ada", "confirm": "no", "reason": "", "days": "0", "undo": "1"}
+            form = {"handle": "ada", "confirm": "no", "reason": "", "days": "0", "undo": "1", "action": "delete"}
             status = browser.submit(path, **form).status_code
         assert (status != 404) == (role in MATRIX[what].split()), (role, status)

@@ -16,6 +16,7 @@ __all__ = ["browser"]
 PAGES = (
     "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs"
     " /project-rules /storage /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"
+    " /prompts /prompts/flaky /prompts/ben:release-notes"
 ).split()
 SCHEMES = ["light", "dark"]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.library import Home
 from backscroll.library.keeping.keep import keep
+from backscroll.library.prompts.prompt import new_prompt
 from backscroll.library.syncing.remote_settings import RemoteSettings, write_remote
 from backscroll.library.syncing.sync import sync
 from backscroll.settings import Settings
@@ -20,6 +21,7 @@ from backscroll.team.devices import new_device, note_sent
 from backscroll.team.leads import set_lead
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, new_org, new_person, new_team, person_named, person_of, set_members
+from backscroll.team.prompts import EVERYONE, TeamPrompts
 from backscroll.team.secrets import new_secret
 from backscroll.team.shares import note_access, share, shared_with
 from backscroll.team.spend import set_budget, show_small_sums
@@ -51,6 +53,15 @@ SHARES: Final = (
     ("liz", "1315437a", None),
 )
 """Who shares which session with which team, or with everyone."""
+PROMPTS: Final = (
+    ("ada", "Shop", new_prompt(
+        "flaky", "{{test}} fails in CI about every second run, and never when I look at it. Find out why. Don't retry"
+        " it until it is green.", description="Find out why a test is flaky", tags=["tests"])),
+    ("ben", None, new_prompt(
+        "release-notes", "Write the release notes of {{version}} from the commits since the last tag: what users see"
+        " first, and what needs action of theirs.", tags=["release", "git"])),
+)  # fmt: skip
+"""Who saved which prompt, and shares it with which team, or with everyone."""
 READERS: Final = {"129df7b4": ("ben", "liz"), "b9313b4a": ("ada",), "4f81bc3e": ("ada",), "1315437a": ("ada", "ben")}
 SESSION: Final = re.compile(r"([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TEXT: Final = (".jsonl", ".json", ".md")
@@ -87,6 +98,10 @@ def make_demo_team(database: "Database", data: Path, objects: str, home: Path, u
     with database.transaction() as connection:
         found = {handle: person_of(connection, org, handle) for handle, _, _ in PEOPLE}
     _share(database, libraries, found, teams)
+    for handle, team, prompt in PROMPTS:
+        prompts = TeamPrompts(database, found[handle])
+        prompts.add(prompt)
+        prompts.share(prompt.key, f"team-{teams[team]}" if team else EVERYONE)
     return [DemoPerson(handle, name, _told(handle, role), new_secret("l")) for handle, name, role in PEOPLE]
 
 

@@ -13,10 +13,13 @@ from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.keeping.kept_versions import find_kept
 from backscroll.library.library import Library
+from backscroll.library.prompts.prompt_file import FILE as PROMPTS
+from backscroll.library.prompts.prompt_file import prompts_as_json
 from backscroll.render.tables import csv_lines
 from backscroll.team.audit import record
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person
+from backscroll.team.prompts import prompts_of
 from backscroll.team.retention import is_about
 
 if TYPE_CHECKING:
@@ -44,7 +47,9 @@ def export_history(
     project: str | None = None,
     actor: str = "server",
 ) -> Exported:
-    """Write `HANDLE/MACHINE/HOME/…` for everyone, and `usage.csv`. Of a project, only its chats."""
+    """Write `HANDLE/MACHINE/HOME/…` and `HANDLE/prompts.json` for everyone, and `usage.csv`. Of a project, only its
+    chats.
+    """
     if to.exists() and any(to.iterdir()):
         raise UsageError(f"{to} is not empty", "give a folder that is new or empty")
     private_folder(to)
@@ -54,6 +59,9 @@ def export_history(
     for person in people:
         with database.transaction() as connection:
             record(connection, person.org, actor, "history.export", person.handle, project or "everything")
+            saved = prompts_of(connection, person) if project is None else []
+        if saved:
+            write_private(private_folder(to / person.handle) / PROMPTS, prompts_as_json(saved))
         with libraries.own(person.handle) as library:
             if not library.is_indexed:
                 continue

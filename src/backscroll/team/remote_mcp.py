@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from backscroll.errors import NothingFound
 from backscroll.library.library import Library
 from backscroll.library.memory.asking_session import UNKNOWN_SESSION
+from backscroll.library.prompts.prompt import PromptCollection
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame
@@ -21,6 +22,7 @@ from backscroll.mcp.server import Context, RequestHandlers
 from backscroll.team.context import ASKER, TeamContext
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, teammates
+from backscroll.team.prompts import TeamPrompts
 from backscroll.team.shares import Share, note_access, shared_with
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class TeamHandlers(RequestHandlers):
         """Run a handler with what the person of the key may read, in a thread."""
         person: Person = context.request.scope[ASKER]  # type: ignore[union-attr] # the doorkeeper has seen to it
         return await anyio.to_thread.run_sync(lambda: self._answer(person, answer), abandon_on_cancel=True)
+
+    def prompts(self, context: Context) -> PromptCollection:
+        """What the person of the key saved, and what others share with them."""
+        person: Person = context.request.scope[ASKER]  # type: ignore[union-attr] # the doorkeeper has seen to it
+        return TeamPrompts(self._context.database, person)
 
     def _answer(self, person: Person, answer: Callable[[CallContext], Made]) -> Made:
         with self._context.database.transaction() as connection:

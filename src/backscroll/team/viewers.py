@@ -17,9 +17,10 @@ from backscroll.httpd.connections import Connections
 from backscroll.team.context import OWNER, TeamContext
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, teammates
+from backscroll.team.prompts import TeamPrompts
 from backscroll.team.shares import Share, note_access, shared_with
 from backscroll.web.events import FEED, ChangeFeed
-from backscroll.web.state import VIEWER, ViewerState
+from backscroll.web.state import PROMPTS, VIEWER, ViewerState
 
 MAX_OPEN: Final = 32
 """Viewers that stay open, of all people; each holds up to two connections to the database."""
@@ -157,6 +158,7 @@ class RightsOfAsker:
                     scope[OWNER] = found.owner
                     note_access(connection, person, found)
         scope[VIEWER] = viewer.state
+        scope[PROMPTS] = TeamPrompts(self._context.database, person)
         scope[FEED] = viewer.feed
 
     def _is_about_others(self, scope: Scope) -> bool:

@@ -33,6 +33,11 @@ def chats_address(query: str = "", **fields: str | int | None) -> str:
     return address("/chats", q=query, **fields)
 
 
+def prompt_address(key: str) -> str:
+    """The page of a saved prompt."""
+    return f"/prompts/{quote(key, safe=':', errors='replace')}"
+
+
 def part(text: str) -> str:
     """A text, quoted for a URL path."""
     return quote(text, safe="", errors="replace")

@@ -83,8 +83,9 @@ class PromptChange(Struct, kw_only=True, frozen=True):
 class PromptCollection(Protocol):
     """The prompts that someone may use. `key` is that of a prompt; only one's own can be changed."""
 
-    audiences: Sequence[Audience]
-    """With whom prompts can be shared; none on one machine."""
+    @property
+    def audiences(self) -> Sequence[Audience]:
+        """With whom prompts can be shared; none on one machine."""
 
     def all(self) -> list[SavedPrompt]:
         """All of them, by name, one's own first."""
@@ -213,7 +214,7 @@ def by_name(prompts: Iterable[SavedPrompt]) -> list[SavedPrompt]:
 
 def no_such_prompt(key: str) -> NothingFound:
     """The error for a key that names nothing."""
-    return NothingFound(f"there is no saved prompt {key}", "see backscroll prompts")
+    return NothingFound(f"there is no saved prompt {key}", "see your saved prompts")
 
 
 def time_text(now: datetime | None = None) -> str:

@@ -110,9 +110,7 @@ class PromptFile:
                 hint = "a later version wrote it: update backscroll, and nothing is lost"
                 raise BackscrollError(f"{self._path} has “{unknown}” in it, which this version does not know", hint)
             changed = change(content.prompts)
-            content.prompts = by_name(content.prompts)
-            text = json.dumps(msgspec.to_builtins(content), ensure_ascii=False, indent=2)
-            write_private(self._path, (text + "\n").encode("utf-8", "replace"))
+            write_private(self._path, prompts_as_json(by_name(content.prompts)))
         return changed
 
     def _read(self) -> tuple[_Content, Any]:
@@ -125,6 +123,12 @@ class PromptFile:
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             hint = "repair the file, or move it away to start again"
             raise BackscrollError(f"cannot read your saved prompts in {self._path}: {error}", hint) from error
+
+
+def prompts_as_json(prompts: Sequence[SavedPrompt]) -> bytes:
+    """The content of a file with these prompts."""
+    text = json.dumps(msgspec.to_builtins(_Content(list(prompts))), ensure_ascii=False, indent=2)
+    return (text + "\n").encode("utf-8", "replace")
 
 
 def prompts_from(library: Path, chats: Collection[str]) -> list[str]:
@@ -141,8 +145,7 @@ def _named(prompts: Sequence[SavedPrompt], name: str) -> SavedPrompt:
 
 def _expect_free(prompts: Sequence[SavedPrompt], name: str) -> None:
     if any(one.name == name for one in prompts):
-        hint = f"choose another name, or change it with backscroll prompts edit {name}"
-        raise UsageError(f"there is a saved prompt {name} already", hint)
+        raise UsageError(f"there is a saved prompt {name} already", "choose another name, or change that prompt")
 
 
 def _unknown(written: dict[str, Any]) -> str | None:

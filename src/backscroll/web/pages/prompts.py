@@ -23,7 +23,7 @@ from backscroll.library.prompts.prompt import (
 from backscroll.library.setup.slash_commands import slash_command
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, plural
-from backscroll.web.addresses import address, part
+from backscroll.web.addresses import address, prompt_address
 from backscroll.web.layout import document, empty_state, error_html
 from backscroll.web.pages.dialog_page import dialog_page
 from backscroll.web.pages.prompt_page import FormValues, prompt_page
@@ -50,7 +50,10 @@ def show(request: PageRequest) -> Html:
     else:
         runs = command_uses(request.library, found)
         own, others = ([one for one in found if bool(one.owner) is is_other] for is_other in (False, True))
-        shown = join([_listed(own, runs), el("h2", "Shared with you") if others else NOTHING, _listed(others, runs)])
+        mine = el("h2", "Your prompts", class_="unseen") if own else NOTHING
+        shown = join(
+            [mine, _listed(own, runs), el("h2", "Shared with you") if others else NOTHING, _listed(others, runs)]
+        )
     total = el("span", plural(len(prompts), "prompt"), class_="total muted") if prompts else NOTHING
     new = el("details", el("summary", "New prompt"), prompt_form({}), class_="new-prompt card",
              open=None if prompts else True)  # fmt: skip
@@ -164,11 +167,6 @@ def _page(
     form, given = prompt_form(fields, here), values or FormValues({})
     main = prompt_page(prompt, runs, here, request.prompts.audiences, form, given, problem)
     return document(prompt.name, main, here=PLACE, styles=STYLES, scripts=("prompts.js",), body_class="prompts-page")
-
-
-def prompt_address(key: str) -> str:
-    """The page of a prompt."""
-    return f"{PLACE}/{part(key)}"
 
 
 def prompt_form(fields: Mapping[str, str], changes: str = "") -> Html:

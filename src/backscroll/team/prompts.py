@@ -1,0 +1,220 @@
+"""The saved prompts of a team server: each belongs to a person, who may share it with a team or with everyone.
+
+What a person may use is theirs, and what others share with them now. Uses are counted with the prompt, not by person.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.library.prompts.prompt import (
+    Audience,
+    PromptChange,
+    PromptSource,
+    SavedPrompt,
+    by_name,
+    changed_prompt,
+    no_such_prompt,
+    time_text,
+)
+from backscroll.team.audit import record
+from backscroll.team.people import Person, teams
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection, Database
+
+EVERYONE: Final = "org"
+MAX_PROMPTS: Final = 1000
+"""Of one person."""
+
+
+class TeamPrompts:
+    """The prompts that a person may use."""
+
+    def __init__(self, database: "Database", person: Person) -> None:
+        self._database, self._person = database, person
+
+    @property
+    def audiences(self) -> Sequence[Audience]:
+        """The person's own teams, and everyone."""
+        with self._database.transaction(self._person.org) as connection:
+            return _audiences(connection, self._person)
+
+    def all(self) -> list[SavedPrompt]:
+        """One's own, and those that others share with one."""
+        with self._database.transaction(self._person.org) as connection:
+            return by_name(prompt for _, prompt in _usable(connection, self._person))
+
+    def find(self, key: str) -> SavedPrompt:
+        """One of them."""
+        with self._database.transaction(self._person.org) as connection:
+            return _find(connection, self._person, key)[1]
+
+    def add(self, prompt: SavedPrompt) -> SavedPrompt:
+        """Save a new one."""
+        with self._database.transaction(self._person.org) as connection:
+            return add_prompt(connection, self._person, prompt)
+
+    def change(self, key: str, change: PromptChange) -> SavedPrompt:
+        """Change one of one's own."""
+        with self._database.transaction(self._person.org) as connection:
+            number, old = _find_own(connection, self._person, key)
+            new = changed_prompt(old, change)
+            if new.name != old.name:
+                _expect_free(connection, self._person, new.name)
+            connection.execute(
+                "update prompt set name = %s, text = %s, description = %s, tags = %s, changed = now() where id = %s",
+                (new.name, new.text, new.description, new.tags, number),
+            )
+            return new
+
+    def remove(self, key: str) -> SavedPrompt:
+        """Delete one of one's own, for everyone."""
+        with self._database.transaction(self._person.org) as connection:
+            number, prompt = _find_own(connection, self._person, key)
+            connection.execute("delete from prompt where id = %s", (number,))
+            return prompt
+
+    def count_use(self, key: str) -> SavedPrompt:
+        """Count that one was used, whoever's it is."""
+        with self._database.transaction(self._person.org) as connection:
+            number, prompt = _find(connection, self._person, key)
+            connection.execute("update prompt set uses = uses + 1, used = now() where id = %s", (number,))
+            prompt.uses += 1
+            prompt.used = time_text()
+            return prompt
+
+    def share(self, key: str, audience: str) -> None:
+        """Share one of one's own with a team, or with everyone."""
+        with self._database.transaction(self._person.org) as connection:
+            number, prompt = _find_own(connection, self._person, key)
+            wanted = _audience(connection, self._person, audience)
+            row = connection.execute(
+                "insert into prompt_share (prompt, owner, team) values (%s, %s, %s) on conflict do nothing"
+                " returning prompt",
+                (number, self._person.id, _team_of(wanted.key)),
+            ).fetchone()
+            if row is not None:
+                self._record(connection, "prompt.share", prompt.name, wanted.key)
+
+    def unshare(self, key: str, audience: str) -> None:
+        """Share it no more, from now on."""
+        with self._database.transaction(self._person.org) as connection:
+            number, prompt = _find_own(connection, self._person, key)
+            if audience not in {one.key for one in prompt.shared_with}:
+                raise NothingFound("it is not shared with them", "see who can use it")
+            connection.execute(
+                "delete from prompt_share where prompt = %s and team is not distinct from %s",
+                (number, _team_of(audience)),
+            )
+            self._record(connection, "prompt.unshare", prompt.name, audience)
+
+    def _record(self, connection: "Connection", action: str, name: str, audience: str) -> None:
+        record(connection, self._person.org, self._person.handle, action, name, audience.replace("-", " "))
+
+
+def add_prompt(connection: "Connection", owner: Person, prompt: SavedPrompt) -> SavedPrompt:
+    """Save a prompt of a person."""
+    _expect_free(connection, owner, prompt.name)
+    row = connection.execute("select count(*) from prompt where owner = %s", (owner.id,)).fetchone()
+    if row is not None and row[0] >= MAX_PROMPTS:
+        raise UsageError(f"you have {MAX_PROMPTS:,} saved prompts", "delete some of them first")
+    source = prompt.source
+    connection.execute(
+        "insert into prompt (owner, name, text, description, tags, source_chat, source_message)"
+        " values (%s, %s, %s, %s, %s, %s, %s)",
+        (owner.id, prompt.name, prompt.text, prompt.description, prompt.tags, source.chat if source else None,
+         source.message if source else None),
+    )  # fmt: skip
+    return prompt
+
+
+def prompts_of(connection: "Connection", owner: Person) -> list[SavedPrompt]:
+    """What a person saved, without what others share."""
+    return by_name(prompt for _, prompt in _usable(connection, owner) if not prompt.owner)
+
+
+def _usable(connection: "Connection", person: Person, name: str = "") -> list[tuple[int, SavedPrompt]]:
+    """What a person may use, with its number: all, or those called `name`."""
+    values = {"me": person.id, "org": person.org, "teams": list(person.teams), "name": name}
+    statement = USABLE if not name else f"{USABLE} and p.name = %(name)s"
+    return [_prompt(person, row) for row in connection.execute(statement, values)]
+
+
+def _find(connection: "Connection", person: Person, key: str) -> tuple[int, SavedPrompt]:
+    owner, _, name = key.rpartition(":")
+    owner = "" if owner == person.handle else owner
+    for number, prompt in _usable(connection, person, name or "?"):
+        if prompt.owner == owner:
+            return number, prompt
+    raise no_such_prompt(key)
+
+
+def _find_own(connection: "Connection", person: Person, key: str) -> tuple[int, SavedPrompt]:
+    """One's own; for one of another there is no way to change it."""
+    number, prompt = _find(connection, person, key)
+    if prompt.owner:
+        raise NothingFound(f"{key} is not yours", f"ask {prompt.owner}, or save a copy of it")
+    return number, prompt
+
+
+def _prompt(person: Person, row: tuple[Any, ...]) -> tuple[int, SavedPrompt]:
+    number, name, text, description, tags, chat, message, created, changed, uses, used, owner, shared = row
+    is_own = owner == person.handle
+    return int(number), SavedPrompt(
+        name=name,
+        text=text,
+        description=description,
+        tags=list(tags),
+        # Where it is from is for its owner: others may not be able to read that chat.
+        source=PromptSource(chat=chat, message=message) if chat and is_own else None,
+        created=_time(created),
+        changed=_time(changed),
+        uses=uses,
+        used=_time(used),
+        owner="" if is_own else owner,
+        shared_with=[_shared(team, team_name, person) for team, team_name in shared] if is_own else [],
+    )
+
+
+def _shared(team: int | str | None, name: str | None, person: Person) -> Audience:
+    return Audience(EVERYONE, f"everyone of {person.org_name}") if team is None else Audience(f"team-{team}", f"{name}")
+
+
+def _audiences(connection: "Connection", person: Person) -> list[Audience]:
+    own = [one for one in teams(connection, person.org) if one.id in person.teams]
+    return [*(_shared(one.id, f"the team {one.name}", person) for one in own), _shared(None, None, person)]
+
+
+def _audience(connection: "Connection", person: Person, key: str) -> Audience:
+    found = next((one for one in _audiences(connection, person) if one.key == key), None)
+    if found is None:
+        raise NothingFound("you are not in this team", "choose one of your teams")
+    return found
+
+
+def _team_of(audience: str) -> int | None:
+    return None if audience == EVERYONE else int(audience.removeprefix("team-"))
+
+
+def _expect_free(connection: "Connection", owner: Person, name: str) -> None:
+    # One change at a time for each person: two that come at once must not both find the name free.
+    connection.execute("select pg_advisory_xact_lock(hashtext('prompts'), %s)", (owner.id,))
+    if connection.execute("select 1 from prompt where owner = %s and name = %s", (owner.id, name)).fetchone():
+        raise UsageError(f"there is a saved prompt {name} already", "choose another name")
+
+
+def _time(when: datetime | None) -> str:
+    return time_text(when) if when else ""
+
+
+USABLE: Final = """
+select p.id, p.name, p.text, p.description, p.tags, p.source_chat, p.source_message, p.created, p.changed, p.uses,
+  p.used, o.handle,
+  array(select array[s.team::text, 'the team ' || t.name] from prompt_share s left join team t on t.id = s.team
+        where s.prompt = p.id order by s.team nulls last)
+from prompt p join person o on o.id = p.owner
+where (p.owner = %(me)s or (o.org = %(org)s and o.disabled is null and exists (
+  select 1 from prompt_share s where s.prompt = p.id and (s.team is null or s.team = any(%(teams)s)))))
+"""
