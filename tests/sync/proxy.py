@@ -13,6 +13,7 @@ Fault = Literal["cut", "lost answer", "torn", "slow", "busy", "throttled"] | Non
 """What happens to a request: it never arrives, its answer is lost, half of its answer comes, or byte by byte, or the
 server says 503 or 429."""
 PIECE = 64
+BUSY = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>slow down</Message></Error>"
 
 
 class CuttingProxy:
@@ -41,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "cut":
             self._hang_up()
         elif fault in ("busy", "throttled"):
-            self._answer(503 if fault == "busy" else 429, [("Retry-After", "1")], b"slow down")
+            self._answer(503 if fault == "busy" else 429, [("Retry-After", "1")], BUSY)
         else:
             status, headers, data = self._ask(body)
             if fault == "lost answer":

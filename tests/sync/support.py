@@ -13,8 +13,10 @@ from backscroll.archive.capture import capture
 from backscroll.archive.forgetting import keys_to_forget
 from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
+from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
 from backscroll.sync.bundles import PLAIN, Seal
+from backscroll.sync.objects import folder_of
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import Pulled, pull
@@ -115,6 +117,29 @@ class Device:
             for file in archive.files.values()
             if file.machine == device
         }
+
+
+class LateObjects:
+    """A remote as a machine sees it to which some objects of the others have not come yet."""
+
+    def __init__(self, remote: Remote, own: str, late: frozenset[int]) -> None:
+        others = [one.name for one in remote.list() if not one.name.startswith(folder_of(own))]
+        self._late = {name for number, name in enumerate(others) if number in late}
+        self._remote = remote
+
+    def list(self, prefix: str = "") -> Iterator[RemoteObject]:
+        return (one for one in self._remote.list(prefix) if one.name not in self._late)
+
+    def get(self, name: str) -> bytes:
+        if name in self._late:
+            raise NothingFound(f"the remote has no {name}", "wait")
+        return self._remote.get(name)
+
+    def put(self, name: str, data: bytes) -> bool:
+        return self._remote.put(name, data)
+
+    def delete(self, name: str) -> None:
+        self._remote.delete(name)
 
 
 class Unreachable(Exception):  # noqa: N818

@@ -1,7 +1,8 @@
 """Whatever happens between two devices, in whatever order: in the end both have the same, and nothing is doubled.
 
-A state machine with a model: files are appended to, rewritten, deleted and forgotten; pushes and pulls are cut off
-before or after any request; the state is lost or set back; the remote loses objects; rules change.
+State machines with a model: files are appended to, rewritten, deleted and forgotten; pushes and pulls are cut off
+before or after any request; objects arrive in any order; the state is lost or set back; the remote loses objects; rules
+change; a machine is restored from a backup or has a twin that sends under its name.
 """
 
 import contextlib
@@ -20,11 +21,12 @@ from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.sync.remotes import Folder
+from backscroll.sync.push import CopiedLibraryError
+from backscroll.sync.remotes import Folder, Remote
 from backscroll.sync.removal import merge_small
 from backscroll.sync.state import SyncState
 from backscroll.sync.streams import whole_lines
-from tests.sync.support import SESSION, CutRemote, Device, Unreachable
+from tests.sync.support import SESSION, CutRemote, Device, LateObjects, Unreachable
 
 NAMES: Final = ("laptop", "desktop")
 FILES: Final = (SESSION.format(1), SESSION.format(2), "todos/1.json", "plans/plan.md")
@@ -38,13 +40,13 @@ CUT: Final = st.one_of(st.none(), st.tuples(st.integers(0, 6), st.booleans()))
 NAME: Final = st.sampled_from(NAMES)
 PATH: Final = st.sampled_from(FILES)
 SESSIONS: Final = st.sampled_from(FILES[:2])
-STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "2000" if os.environ.get("CI") else "1000"))
+STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "10000" if os.environ.get("CI") else "1000"))
 IN_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 STEPS_EACH: Final = 40
 
 
-class AnyOrder(RuleBasedStateMachine):
-    """Two devices, a folder, and everything that may go wrong."""
+class TwoDevices(RuleBasedStateMachine):
+    """Two devices, a folder, and a network that fails."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +98,7 @@ class AnyOrder(RuleBasedStateMachine):
     def push(self, name: str, cut: tuple[int, bool] | None) -> None:
         """Send, perhaps not to the end."""
         with self._cut(cut):
-            self.devices[name].push(self.cut)
+            self._push(self.devices[name], self.cut)
 
     @rule(name=NAME, cut=CUT)
     def pull(self, name: str, cut: tuple[int, bool] | None) -> None:
@@ -104,16 +106,65 @@ class AnyOrder(RuleBasedStateMachine):
         with self._cut(cut):
             self.devices[name].pull(self.cut)
 
+    @rule(name=NAME, late=st.frozensets(st.integers(0, 5), min_size=1))
+    def pull_what_has_arrived(self, name: str, late: frozenset[int]) -> None:
+        """Take what a program that carries the folder has brought so far: some objects come later than others."""
+        self.devices[name].pull(LateObjects(self.remote, name, late))
+
     @rule(name=NAME, cut=CUT)
     def merge(self, name: str, cut: tuple[int, bool] | None) -> None:
         """Merge small objects, perhaps not to the end."""
         with self._cut(cut):
-            merge_small(self.cut, name, most=2)
+            merge_small(self.cut, self.devices[name].device, most=2)
 
     @rule(name=NAME)
     def lose_state(self, name: str) -> None:
         """What a device knows of the remote is lost."""
         self._remove_state(self.devices[name])
+
+    def _push(self, device: Device, remote: Remote) -> None:
+        device.push(remote)
+
+    @contextlib.contextmanager
+    def _cut(self, cut: tuple[int, bool] | None) -> Iterator[None]:
+        if cut is not None:
+            self.cut.fails_in, self.cut.loses_answer = cut
+        with contextlib.suppress(Unreachable):
+            yield
+        self.cut.fails_in = None
+
+    @staticmethod
+    def _remove_state(device: Device) -> None:
+        for path in device.state_path.parent.glob("*") if device.state_path.parent.exists() else ():
+            path.unlink()
+
+    def check(self) -> None:
+        """Sync in peace, then compare."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _outgoing(device: Device) -> dict[str, list[bytes]]:
+        """What should be there of each version: everything that left, in full or masked."""
+        outgoing = Outgoing(device.key)
+        found: dict[str, list[bytes]] = {}
+        for file in device.archive.files.values():
+            if file.machine != device.name:
+                continue
+            is_json = file.path.endswith(".jsonl")
+            found[file.path] = []
+            for version in file.versions:
+                lines = list(whole_lines(device.archive.content(version)))
+                is_open = version is file.latest and file.gone_since is None
+                if lines and is_json and is_open and not lines[-1].endswith(b"\n"):
+                    lines.pop()
+                left = b"".join(outgoing.line(device.mode, line, is_json=is_json) or b"" for line in lines)
+                if left:
+                    found[file.path].append(left)
+        return {path: versions for path, versions in found.items() if versions}
+
+
+class AnyOrder(TwoDevices):
+    """A remote that loses objects, states that are set back, and rules that change."""
 
     @rule(name=NAME)
     def save_state(self, name: str) -> None:
@@ -142,19 +193,6 @@ class AnyOrder(RuleBasedStateMachine):
     def change_rules(self, name: str, mode: SyncMode) -> None:
         """Other rules from now on."""
         self.devices[name].mode = mode
-
-    @contextlib.contextmanager
-    def _cut(self, cut: tuple[int, bool] | None) -> Iterator[None]:
-        if cut is not None:
-            self.cut.fails_in, self.cut.loses_answer = cut
-        with contextlib.suppress(Unreachable):
-            yield
-        self.cut.fails_in = None
-
-    @staticmethod
-    def _remove_state(device: Device) -> None:
-        for path in device.state_path.parent.glob("*") if device.state_path.parent.exists() else ():
-            path.unlink()
 
     def check(self) -> None:
         """Sync in peace, then compare."""
@@ -189,31 +227,99 @@ class AnyOrder(RuleBasedStateMachine):
             assert all(version in taken[path] for version in versions)
         assert {path for path, versions in taken.items() if any(versions)} <= set(own)
 
+
+class Copies(TwoDevices):
+    """A machine that comes back from a backup, or has a twin: two copies of one library send under one name.
+
+    When that is told, the machine gets another name, as `sync enroll` does. Nothing that was sent is lost.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.twins: dict[str, str] = {}
+        """Under which name the copy of a device sends, while the other one is in use."""
+        self.names = 0
+        self.sent: set[tuple[str, str, bytes]] = set()
+        """Of each device and path, what is on the remote."""
+
+    @rule(name=NAME)
+    def copy(self, name: str) -> None:
+        """A backup of all that a machine has, or a clone of it."""
+        device = self.devices[name]
+        twin = self._twin(device)
+        shutil.rmtree(twin, ignore_errors=True)
+        shutil.copytree(device.root, twin)
+        self.twins[name] = device.device
+
+    @rule(name=NAME)
+    def change_places(self, name: str) -> None:
+        """The copy is in use from now on, until they change places again."""
+        device = self.devices[name]
+        if name in self.twins:
+            twin, aside = self._twin(device), device.root.with_name(f"{name}-aside")
+            device.root.rename(aside)
+            twin.rename(device.root)
+            aside.rename(twin)
+            self.twins[name], device.device = device.device, self.twins[name]
+
+    @rule(name=NAME, path=PATH, times=st.integers(1, 3))
+    def grow_apart(self, name: str, path: str, times: int) -> None:
+        """Both copies go on with the same file, each in its own way."""
+        for _ in range(times):
+            self.append(name, path, TEXTS[0], 1)
+            self.keep(name)
+            self._push(self.devices[name], self.remote)
+            self.change_places(name)
+
+    def check(self) -> None:
+        for device in self.devices.values():
+            device.keep()
+        for _ in range(3):
+            for device in self.devices.values():
+                self._push(device, self.remote)
+            for device in self.devices.values():
+                assert device.pull(self.remote).problems == []
+        for device in self.devices.values():
+            assert device.verify(self.remote, deep=True).is_whole
+        for name, path, content in self.sent:
+            other = self.devices[NAMES[1 - NAMES.index(name)]]
+            if not {(name, path), (other.name, path)} & self.forgotten:
+                assert any(version.startswith(content) for version in self._taken(other, name, path))
+
+    def _push(self, device: Device, remote: Remote) -> None:
+        try:
+            device.push(remote)
+        except CopiedLibraryError:
+            self._remove_state(device)
+            self.names += 1
+            device.device = f"{device.name}-{self.names}"
+            device.push(remote)
+        self.sent |= {
+            (device.name, path, version) for path, versions in self._outgoing(device).items() for version in versions
+        }
+
     @staticmethod
-    def _outgoing(device: Device) -> dict[str, list[bytes]]:
-        """What should be there of each version: everything that left, in full or masked."""
-        outgoing = Outgoing(device.key)
-        found: dict[str, list[bytes]] = {}
-        for file in device.archive.files.values():
-            if file.machine != device.name:
-                continue
-            is_json = file.path.endswith(".jsonl")
-            found[file.path] = []
-            for version in file.versions:
-                lines = list(whole_lines(device.archive.content(version)))
-                is_open = version is file.latest and file.gone_since is None
-                if lines and is_json and is_open and not lines[-1].endswith(b"\n"):
-                    lines.pop()
-                left = b"".join(outgoing.line(device.mode, line, is_json=is_json) or b"" for line in lines)
-                if left:
-                    found[file.path].append(left)
-        return {path: versions for path, versions in found.items() if versions}
+    def _twin(device: Device) -> Path:
+        return device.root.with_name(f"{device.name}-twin")
+
+    @staticmethod
+    def _taken(device: Device, machine: str, path: str) -> list[bytes]:
+        """What a device has of a file of a machine, under whichever name it was sent."""
+        archive = device.archive
+        return [
+            b"".join(archive.content(version))
+            for file in archive.files.values()
+            if file.path == path and file.machine.startswith(machine)
+            for version in file.versions
+        ]
 
 
-AnyOrder.TestCase.settings = settings(
-    max_examples=max(1, STEPS // STEPS_EACH),
-    stateful_step_count=STEPS_EACH,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+for machine in (AnyOrder, Copies):
+    machine.TestCase.settings = settings(
+        max_examples=max(1, STEPS // 2 // STEPS_EACH),
+        stateful_step_count=STEPS_EACH,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
 TestAnyOrder = AnyOrder.TestCase
+TestCopies = Copies.TestCase

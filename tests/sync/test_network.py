@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, Busy
 from backscroll.sync import buckets
 from backscroll.sync.remotes import Remote, open_remote
 from tests.support.samples import TRY_ALL
@@ -72,6 +72,7 @@ def bucket(name: str) -> Remote:
 
 def test_the_network_fails_at_any_request(proxy: CuttingProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buckets, "TRIES", 0)
+    monkeypatch.setattr(buckets, "WAITS", ())
     scenario(bucket(f"{tmp_path.name}-count"), *devices(tmp_path / "count"))
     count = len(proxy.requests)
     assert {*proxy.requests} == {"GET", "PUT", "POST"}  # a deletion is a POST
@@ -108,3 +109,33 @@ def test_a_failure_that_passes_is_not_noticed(
     proxy.fault_of = lambda at: fault if at % 2 else None
     scenario(bucket(tmp_path.name), laptop, desktop)
     check_equal(bucket(tmp_path.name), laptop, desktop)
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer"), [("busy", "503 Service Unavailable"), ("throttled", "429 Too Many Requests")]
+)
+def test_a_bucket_that_is_busy_is_waited_for_and_told(
+    proxy: CuttingProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    fault: Fault, answer: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(buckets, "TRIES", 0)
+    waits: list[float] = []
+    remote = buckets.Bucket(f"s3://bucket/{tmp_path.name}", waits.append)
+    proxy.fault_of = lambda at: fault if at < 3 else None
+    assert remote.put("one", b"1")
+    assert proxy.requests == ["PUT"] * 4
+    assert [wait // 5 for wait in waits] == [1, 2, 4]
+    assert f"cannot write one: the service answers {answer} (slow down); trying again in " in caplog.text
+    proxy.fault_of = lambda _: fault
+    for request in (lambda: remote.put("two", b"2"), lambda: list(remote.list()), lambda: remote.get("one")):
+        with pytest.raises(Busy, match=answer):
+            request()
+    assert len(waits) == 3 + 3 * len(buckets.WAITS)
+
+
+def test_a_bucket_that_refuses_is_told_at_once(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": s3, "AWS_SECRET_ACCESS_KEY": "another"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(BackscrollError, match="the service answers 403 Forbidden") as raised:
+        list(open_remote("s3://bucket/x").list())
+    assert "keys" in raised.value.hint

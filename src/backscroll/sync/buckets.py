@@ -1,24 +1,36 @@
-"""Buckets of S3, Google Cloud and Azure, through obstore. Keys come from the environment, as these services have it."""
+"""Buckets of S3, Google Cloud and Azure, through obstore. Keys come from the environment, as these services have it.
+
+obstore tries a request again by itself for a few seconds, with growing waits and jitter. It does not show how long a
+service that is busy asks to be left alone (`Retry-After`), so we wait longer and longer, and say so.
+"""
 
 import contextlib
+import logging
 import os
-from collections.abc import Iterator
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.sync.remotes import RemoteObject
 
-TRIES: Final = 8
+TRIES: Final = 4
 FIRST_WAIT: Final = timedelta(milliseconds=200)
-LONGEST_WAIT: Final = timedelta(minutes=2)
-"""How long a request is tried again while the service is busy or out of reach."""
+LONGEST_WAIT: Final = timedelta(seconds=30)
+"""How often and how long obstore tries a request again that failed for whatever reason."""
+WAITS: Final = (5.0, 10.0, 20.0, 40.0)
+"""Seconds between further tries, while the service says that it is busy."""
+Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
 
 
 class Bucket:
     """A bucket, or a part of one."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, sleep: Callable[[float], object] = time.sleep) -> None:
         try:
             from obstore.store import from_url
         except ImportError as error:
@@ -26,9 +38,9 @@ class Bucket:
             raise BackscrollError("buckets need the obstore package", hint) from error
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         options: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
-        # With jitter, each wait up to twice as long as the last. obstore shows no `Retry-After`.
         waits = {"init_backoff": FIRST_WAIT, "max_backoff": LONGEST_WAIT / 4, "base": 2}
         options["retry_config"] = {"max_retries": TRIES, "retry_timeout": LONGEST_WAIT, "backoff": waits}
+        self._url, self._sleep = url, sleep
         try:
             self._store: Any = from_url(url, **options)
         except Exception as error:
@@ -39,48 +51,74 @@ class Bucket:
         import obstore
 
         folder = prefix.rpartition("/")[0]  # obstore takes a prefix as whole folders
-        with _plain_errors("list the bucket"):
-            for batch in obstore.list(self._store, prefix=folder or None):
-                for found in batch:
-                    if found["path"].startswith(prefix):
-                        yield RemoteObject(found["path"], found["size"])
+
+        def ask() -> list[RemoteObject]:
+            batches = obstore.list(self._store, prefix=folder or None)
+            return [RemoteObject(found["path"], found["size"]) for batch in batches for found in batch]
+
+        return (one for one in self._ask("list the bucket", ask) if one.name.startswith(prefix))
 
     def get(self, name: str) -> bytes:
         """An object."""
         import obstore
 
-        with _plain_errors(f"read {name}"):
-            return bytes(obstore.get(self._store, name).bytes())
+        return self._ask(f"read {name}", lambda: bytes(obstore.get(self._store, name).bytes()))
 
     def put(self, name: str, data: bytes) -> bool:
         """Store an object, unless one with this name is there already."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
-        with _plain_errors(f"write {name}"):
+        def ask() -> bool:
             try:
                 obstore.put(self._store, name, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 # Perhaps our own: a request whose answer was lost is sent again.
                 return bytes(obstore.get(self._store, name).bytes()) == data
-        return True
+            return True
+
+        return self._ask(f"write {name}", ask)
 
     def delete(self, name: str) -> None:
         """Remove an object."""
         import obstore
 
-        with contextlib.suppress(NothingFound), _plain_errors(f"remove {name}"):
-            obstore.delete(self._store, name)
+        with contextlib.suppress(NothingFound):
+            self._ask(f"remove {name}", lambda: obstore.delete(self._store, name))
+
+    def _ask(self, doing: str, request: Callable[[], Answer]) -> Answer:
+        """The answer to a request; a service that is busy is waited for."""
+        for wait in WAITS:
+            try:
+                return _asked(doing, request)
+            except Busy as busy:
+                seconds = wait * random.uniform(1.0, 1.25)  # noqa: S311 - so that several machines do not come back at once
+                log.warning("%s: %s; trying again in %.0f s", self._url, busy.message, seconds)
+                self._sleep(seconds)
+        return _asked(doing, request)
 
 
-@contextlib.contextmanager
-def _plain_errors(doing: str) -> Iterator[None]:
+def _asked(doing: str, request: Callable[[], Answer]) -> Answer:
+    """The answer to a request; an error that says what the service said, and what to do."""
     from obstore.exceptions import BaseError, NotFoundError
 
     try:
-        yield
+        return request()
     except (FileNotFoundError, NotFoundError) as error:
         raise NothingFound(f"cannot {doing}: the remote does not have it", "run backscroll sync verify") from error
     except BaseError as error:
-        first = str(error).strip().splitlines()[0][:300]
-        raise BackscrollError(f"cannot {doing}: {first}", "check the network and the keys, and try again") from error
+        text = str(error)
+        status = STATUS.search(text)
+        if status is None:
+            first = text.strip().splitlines()[0][:300]
+            raise BackscrollError(f"cannot {doing}: {first}", "check the network, and try again") from error
+        said = SAID.search(text)
+        message = f"cannot {doing}: the service answers {status[0]}{f' ({said[1]})' if said else ''}"
+        if status[1] in BUSY:
+            raise Busy(message, "nothing is lost: run backscroll sync again later") from error
+        raise BackscrollError(message, "check the address of the bucket, the keys, and what they may do") from error
+
+
+STATUS: Final = re.compile(r"(?<=status code: )([0-9]{3})(?: [A-Z][A-Za-z]+)*")
+SAID: Final = re.compile(r"<Message>([^<]{1,200})</Message>")
+BUSY: Final = frozenset({"429", "503"})
