@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.sync import own_streams
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.policy import SyncMode
@@ -118,6 +119,18 @@ def test_a_lost_state_is_made_anew_from_the_remote(remote: Remote, laptop: Devic
     laptop.state_path.unlink()
     pushed = laptop.push(remote)
     assert (pushed.adopted, pushed.objects) == (3, 0)
+    assert laptop.verify(remote, deep=True).is_whole
+
+
+def test_a_lost_state_is_made_anew_where_a_bundle_has_several_segments_of_a_file(
+    remote: Remote, laptop: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_streams, "LONGEST_SEGMENT", 100)
+    laptop.write(ONE, b"".join(LINE % number for number in range(9)))
+    sync(remote, laptop)
+    laptop.state_path.unlink()
+    pushed = laptop.push(remote)
+    assert (pushed.adopted, pushed.objects) == (1, 0)
     assert laptop.verify(remote, deep=True).is_whole
 
 

@@ -84,6 +84,18 @@ def test_a_file_that_grows_otherwise_is_told_and_nothing_is_lost_under_a_new_nam
     assert laptop.contents("laptop") == {ONE: [LINE % 1 + LINE % 7 * 2], TWO: [LINE % 2]}
 
 
+def test_a_copy_whose_file_is_shorter_and_another_is_told_at_once(remote: Remote, laptop: Device) -> None:
+    backup = laptop.root.with_name("backup")
+    shutil.copytree(laptop.root, backup)
+    laptop.write(ONE, LINE % 1 + LINE % 2)
+    send(remote, laptop)
+    shutil.rmtree(laptop.root)
+    backup.rename(laptop.root)
+    laptop.write(ONE, LINE % 3)
+    with pytest.raises(CopiedLibraryError, match="sync enroll"):
+        send(remote, laptop)
+
+
 def test_an_archive_that_is_lost_empties_no_remote(remote: Remote, laptop: Device, tmp_path: Path) -> None:
     laptop.write(ONE, LINE % 1)
     laptop.write(TWO, LINE % 2)

@@ -5,7 +5,7 @@ is on the remote and not in the state was written just before a crash, or before
 state: its index says what it holds, and it is taken over if its segments are ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from backscroll.archive.forgetting import keys_to_forget
 from backscroll.errors import BackscrollError
 from backscroll.sync.bundles import (
     PLAIN,
+    Bundle,
     Entry,
     Index,
     Seal,
@@ -30,10 +31,13 @@ from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_str
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of, remove_content
 from backscroll.sync.state import UNCHECKED, SentSegmentRow, SentStream, SentStreamName, SyncState
-from backscroll.sync.streams import StreamKey, first_head
+from backscroll.sync.streams import Head, StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20
 """How much goes into one object, before it is packed."""
+SegmentEnds = Mapping[tuple[str, int], tuple[Head, int]]
+"""Of segments, by stream and number: the head of the stream up to the end, and how many bytes of the file that is."""
+NO_ENDS: Final[SegmentEnds] = {}
 Parts = list[tuple[str, SentSegment]]
 """Segments, each with the id of its stream in the first generation."""
 
@@ -163,17 +167,18 @@ class _Push:
                     return False
                 if bundle.index.previous != before or bundle.index.device != self._sender.device:
                     raise CopiedLibraryError(self._sender.device)
-                streams = [self._adopted(entry) for entry in bundle.index.entries]
+                ends = {(entry.stream, entry.number): (entry.after, entry.source) for entry in bundle.index.entries}
+                streams = [self._adopted(entry, bundle, ends) for entry in bundle.index.entries]
                 with self._state.saving():
                     self._state.note_bundle(bundle.index, streams)
                 self._done.adopted += 1
         return True
 
-    def _adopted(self, entry: Entry) -> SentStreamName:
+    def _adopted(self, entry: Entry, bundle: Bundle, ends: SegmentEnds) -> SentStreamName:
         """The stream of a segment that is on the remote already.
 
-        A segment of a file that we have must be what we would have sent. Where we have less of the file, that is found
-        out once we have as much. Other files tell nothing.
+        A segment of a file that we have must be what we would have sent. Where we have less of the file, ours must be
+        its beginning; the rest is compared once we have as much. Other files tell nothing.
         """
         if entry.file is None:
             return SentStreamName(entry.stream, ())
@@ -183,9 +188,12 @@ class _Push:
         if stream is None:
             return SentStreamName(base, keys_to_forget([(key.home, key.path)]))
         is_checked = entry.source <= stream.version.size
-        is_comparable = is_checked and entry.file.rules == stream.rules
-        if is_comparable and self._make_again(stream, key, entry.number, entry.source).segment.head != entry.after:
-            raise CopiedLibraryError(self._sender.device)
+        if entry.file.rules == stream.rules:
+            size = min(entry.source, stream.version.size)
+            ours = self._make_again(stream, key, entry.number, size, ends).segment
+            is_same = ours.head == entry.after if is_checked else bundle.content(entry).startswith(_lines(ours.data))
+            if not is_same:
+                raise CopiedLibraryError(self._sender.device)
         return SentStreamName(base, _keys_of(stream), is_checked)
 
     def _mend(self, objects: list[BundleObject]) -> bool:
@@ -219,12 +227,17 @@ class _Push:
         again = self._make_again(stream, stream.key(known.generation), row.number, row.source)
         return again._replace(is_end=row.is_end) if again.segment.head == row.head else None
 
-    def _make_again(self, stream: OwnStream, key: StreamKey, number: int, source: int) -> SentSegment:
-        """The segment with this number, up to this many bytes of its file."""
+    def _make_again(
+        self, stream: OwnStream, key: StreamKey, number: int, source: int, ends: SegmentEnds = NO_ENDS
+    ) -> SentSegment:
+        """The segment with this number, up to this many bytes of its file; `ends`: what the state does not know yet."""
         head, start = first_head(key), 0
         if number:
-            before = self._state.segments_of(key.id)[number - 1]
-            head, start = before.head, before.source
+            end = ends.get((key.id, number - 1))
+            if end is None:
+                row = self._state.segments_of(key.id)[number - 1]
+                end = row.head, row.source
+            head, start = end
         sender = self._sender
         return same_segment(sender.archive, stream, sender.outgoing, key.generation, head, start, source)
 
@@ -331,6 +344,11 @@ class _Push:
             device=sender.device, machine=sender.machine, number=number, previous=previous,
             at=sender.clock().isoformat(timespec="seconds"), entries=[], forgotten=forgotten,
         )  # fmt: skip
+
+
+def _lines(data: bytes) -> bytes:
+    """Its whole lines: the last one may be cut off, and be masked otherwise once it is whole."""
+    return data[: data.rfind(b"\n") + 1]
 
 
 def _keys_of(stream: OwnStream) -> set[str]:
