@@ -55,10 +55,16 @@ class Served:
 
 @contextmanager
 def serving(
-    database_url: str, folder: Path, oidc: OidcSettings | None = None, *, works: bool = True, **more: object
+    database_url: str,
+    folder: Path,
+    oidc: OidcSettings | None = None,
+    *,
+    works: bool = True,
+    objects: str = "",
+    **more: object,
 ) -> Iterator[Served]:
     """A web process and, if it `works`, a worker, in threads."""
-    place = ServerPlace(folder, database_url, str(folder / "objects"))
+    place = ServerPlace(folder, database_url, objects or str(folder / "objects"))
     database = Database(database_url)
     prepare(database)
     started: queue.Queue[StartedServer] = queue.Queue()

@@ -19,7 +19,7 @@ from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
-from tests.team.sending import invited, machine_of
+from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import PASSWORD, Browser, Served, serving
 
 SAME = "@ cwd=/home/dev/shop\na <- - user: why is the parser slow\nb <- a assistant(m1): it reads every line twice"
@@ -41,6 +41,7 @@ class Two:
     folder: Path
     orgs: dict[str, int]
     browsers: dict[str, Browser] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
 
     @property
     def database(self) -> Database:
@@ -55,7 +56,8 @@ def two(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) ->
         zoe = _other_org(served.context.database)
         made = Two(served, folder, {"ada": ada.org, "zoe": zoe.org})
         for person, drawing in ((ada, FIRST), (zoe, SECOND)):
-            machine_of(served, person, folder / "machines").push(same=SAME, **{f"only{person.handle}": drawing})
+            made.machines[person.handle] = machine_of(served, person, folder / "machines")
+            made.machines[person.handle].push(same=SAME, **{f"only{person.handle}": drawing})
         for handle in ("ada", "admin", "zoe", "zadmin"):
             made.browsers[handle] = served.signed_in(handle)
         for handle in ("ada", "zoe"):
@@ -271,6 +273,7 @@ MATRIX = {
     "GET /devices": "owner admin auditor member service",
     "GET /people": "owner admin auditor member service",
     "GET /account": "owner admin auditor member service",
+    "POST /account/provider": "",  # there is no provider here
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",
     "GET /prompts": "owner admin auditor member service",

@@ -94,7 +94,11 @@ def test_only_an_owner_switches_them(house: House) -> None:
 
 
 def test_the_operator_has_a_way_back(house: House) -> None:
-    owner = house.through_provider("admin", house.link("admin"))
+    owner = house.served.signed_in("admin")
+    house.provider.subject = "subject of admin"
+    assert "Connect with your organisation" in owner.get("/account").text
+    assert owner.submit("/account/provider").url.path == "/account"
+    assert "You can sign in through your organisation" in owner.get("/account").text
     owner.submit("/sign-in-test/passwords", forbid="1")
     where = ("--database", house.database, "--data", house.data)
     done = run_command("server", "allow-passwords", "--owner", "admin", *where)

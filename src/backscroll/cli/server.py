@@ -46,7 +46,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
                      help="Put people who sign in into the teams named by the groups in this claim."),
         click.option("--log-requests", is_flag=True, envvar="BACKSCROLL_LOG_REQUESTS",
-                     help="Write a line of JSON for each request to stderr: no addresses, texts or secrets."),
+                     help="Write a line of JSON for each request or job to stderr: no addresses, texts or secrets."),
         click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
                      metavar="NETWORK", help="Believe X-Forwarded-For of proxies in this network; can be repeated."),
         click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
@@ -101,7 +101,7 @@ def command(
     return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
-        with worker_process(place, opened):
+        with worker_process(place, opened, logs_jobs=web["log_requests"]):
             _serve(place, opened, **web)
 
 
@@ -126,9 +126,13 @@ def server_web(data: Path | None, database: str | None, objects: str | None, **w
 
 @command.command("worker", short_help="Take what was sent into the libraries.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="Stop when the standard input closes.")
+@click.option("--log-jobs", is_flag=True, envvar="BACKSCROLL_LOG_JOBS",
+              help="Write a line of JSON for each job to stderr: no texts, paths or secrets.")  # fmt: skip
 @place_options
 @global_options
-def server_worker(with_parent: bool, data: Path | None, database: str | None, objects: str | None) -> None:
+def server_worker(
+    with_parent: bool, log_jobs: bool, data: Path | None, database: str | None, objects: str | None
+) -> None:
     """Take what machines sent into the libraries of their people, and index it, until Ctrl-C.
 
     \b
@@ -142,8 +146,12 @@ def server_worker(with_parent: bool, data: Path | None, database: str | None, ob
         stop_with_parent(stop)
     place = place_of(data, database, objects)
     return_freed_memory()
+    if log_jobs:
+        from backscroll.team.job_log import log_as_json
+
+        log_as_json(_log_line)
     with open_database(place) as opened:
-        run_worker(place, opened, stop)
+        run_worker(place, opened, stop, _log_line if log_jobs else None)
 
 
 @command.command("migrate", short_help="Bring the tables of the database up to date.")

@@ -4,7 +4,8 @@ A job is what has to be true, not an event: wanting the same again while it wait
 again after a while, so that the job of a worker that died is done by another; doing a job twice does no harm.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -38,7 +39,7 @@ def want(connection: "Connection", kind: str, about: str) -> None:
 
 
 @contextmanager
-def next_job(database: "Database") -> Iterator[Job | None]:
+def next_job(database: "Database", clock: Callable[[], float] = time.monotonic) -> Iterator[Job | None]:
     """The next job that is due; None if there is none.
 
     It is done when the block ends, unless it was wanted again meanwhile; after an error it is tried again later.
@@ -49,11 +50,13 @@ def next_job(database: "Database") -> Iterator[Job | None]:
         yield None
         return
     job, version = Job(*row[:4]), row[4]
+    began = clock()
     try:
         yield job
     except Exception as error:
         wait = min(LONGEST_WAIT, 2 ** min(job.tries, 10))
         with database.transaction() as connection:
+            connection.execute(COUNT, (job.kind, 0, 1, clock() - began))
             connection.execute(
                 "update job set problem = %s, due = now() + make_interval(secs => %s) where id = %s and version = %s",
                 (f"{type(error).__name__}: {error}"[:500], wait, job.id, version),
@@ -61,6 +64,7 @@ def next_job(database: "Database") -> Iterator[Job | None]:
         raise
     with database.transaction() as connection:
         connection.execute("delete from job where id = %s and version = %s", (job.id, version))
+        connection.execute(COUNT, (job.kind, 1, 0, clock() - began))
 
 
 def waiting_jobs(connection: "Connection") -> int:
@@ -69,6 +73,10 @@ def waiting_jobs(connection: "Connection") -> int:
     return int(row[0]) if row else 0
 
 
+COUNT: Final = """
+insert into job_total as t (kind, done, failed, seconds) values (%s, %s, %s, %s) on conflict (kind) do update
+set done = t.done + excluded.done, failed = t.failed + excluded.failed, seconds = t.seconds + excluded.seconds
+"""
 CLAIM: Final = """
 update job set due = now() + make_interval(secs => %s), tries = tries + 1 where id = (
   select id from job where due <= now() order by due limit 1 for update skip locked)

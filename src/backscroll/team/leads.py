@@ -1,5 +1,6 @@
 """Who leads a team. A lead sees the team's sums; it gives no right to read."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from backscroll.errors import NothingFound
@@ -23,11 +24,12 @@ def set_lead(connection: "Connection", by: Person, team: int, handle: str, *, un
     record(connection, by.org, by.handle, "team.member" if undo else "team.lead", row[0], handle)
 
 
-def set_only_lead(connection: "Connection", by: Person, team: int, handle: str) -> None:
-    """Make this member the only lead of a team; with an empty handle, the team has none."""
-    for other in leads_of(connection, by.org).get(team, set()) - {handle}:
-        set_lead(connection, by, team, other, undo=True)
-    if handle and handle not in leads_of(connection, by.org).get(team, set()):
+def set_leads(connection: "Connection", by: Person, team: int, handles: Collection[str]) -> None:
+    """Have exactly these members lead a team."""
+    known = leads_of(connection, by.org).get(team, set())
+    for handle in sorted(known - set(handles)):
+        set_lead(connection, by, team, handle, undo=True)
+    for handle in sorted(set(handles) - known):
         set_lead(connection, by, team, handle)
 
 

@@ -9,8 +9,8 @@ from backscroll.team.people import Person, person_of
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
-PERSON_RATE: Final = 16 << 20
-ORG_RATE: Final = 128 << 20
+PERSON_RATE: Final = 16_000_000
+ORG_RATE: Final = 128_000_000
 """Bytes a second, where nothing else is set."""
 GIGABYTE: Final = 1_000_000_000
 MEGABYTE: Final = 1_000_000

@@ -1,5 +1,6 @@
 """Figures for Prometheus: about the server, never about a person or a conversation."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
@@ -42,9 +43,34 @@ async def metrics(request: Request) -> Response:
 
 def _text(connection: "Connection") -> bytes:
     from prometheus_client import CollectorRegistry, Gauge, generate_latest
+    from prometheus_client.core import CounterMetricFamily, Metric
 
     registry = CollectorRegistry()
     for name, (told, statement) in GAUGES.items():
         row = connection.execute(statement).fetchone()
         Gauge(name, told, registry=registry).set(float(row[0]) if row else 0)
+    waiting = Gauge("backscroll_jobs_by_kind", "Jobs that wait or run, by kind.", ["kind"], registry=registry)
+    for kind, count in connection.execute("select kind, count(*) from job group by kind"):
+        waiting.labels(kind).set(count)
+    totals = connection.execute("select kind, done, failed, seconds from job_total order by kind").fetchall()
+
+    class Totals:
+        """What workers have done: the database counts it, for all of them."""
+
+        def collect(self) -> Iterator[Metric]:
+            """One family of counters for each column."""
+            for column, (name, told) in enumerate(COUNTERS.items(), start=1):
+                family = CounterMetricFamily(name, told, labels=["kind"])
+                for row in totals:
+                    family.add_metric([row[0]], float(row[column]))
+                yield family
+
+    registry.register(Totals())
     return generate_latest(registry)
+
+
+COUNTERS = {
+    "backscroll_jobs_done": "Jobs that workers have done, by kind.",
+    "backscroll_jobs_failed": "Tries of jobs that failed, by kind.",
+    "backscroll_job_seconds": "Seconds that workers spent on jobs, by kind.",
+}

@@ -23,7 +23,7 @@ def forbids_passwords(connection: "Connection", org: int) -> bool:
 def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -> None:
     """End every session that began with a password, and let none begin. `issuer` is the provider of this server.
 
-    It is refused unless an owner came in through the provider lately: otherwise nobody might come in at all.
+    It is refused unless an owner came in through the provider lately: otherwise everyone might be locked out.
     """
     if by.role != "owner":
         raise UsageError("only an owner forbids passwords", "ask one")
@@ -37,7 +37,7 @@ def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -
     if not row or not row[0]:
         raise UsageError(
             f"no owner has signed in through the provider in the last {RECENTLY.days} days",
-            "make yourself a new link under People and teams, sign in through the provider with it, and try again",
+            "open Account, connect yours with the provider, and try again",
         )
     connection.execute("update org set forbids_passwords = true where id = %s", (by.org,))
     connection.execute(

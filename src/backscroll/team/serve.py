@@ -24,6 +24,7 @@ from backscroll.sync.remotes import open_remote
 from backscroll.team.app import make_team_app
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database, migrate
+from backscroll.team.job_log import JobLog
 from backscroll.team.libraries import Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
@@ -184,9 +185,10 @@ class TeamProcess(uvicorn.Server):
                 self._stop.wait(RESTART_SECONDS)
 
 
-def run_worker(place: ServerPlace, database: Database, stop: threading.Event) -> None:
-    """Do jobs until `stop` is set."""
-    Worker(database, open_remote(place.objects_address), Libraries(place.data, database)).run(stop)
+def run_worker(place: ServerPlace, database: Database, stop: threading.Event, job_log: WriteLine | None = None) -> None:
+    """Do jobs until `stop` is set. `job_log` is given a line for each of them."""
+    told = JobLog(job_log) if job_log else None
+    Worker(database, open_remote(place.objects_address), Libraries(place.data, database), told).run(stop)
 
 
 def stop_with_parent(stop: threading.Event) -> None:
@@ -201,10 +203,11 @@ def stop_with_parent(stop: threading.Event) -> None:
 
 
 @contextmanager
-def worker_process(place: ServerPlace, database: Database) -> Iterator[None]:
+def worker_process(place: ServerPlace, database: Database, *, logs_jobs: bool = False) -> Iterator[None]:
     """A worker in a process of its own, so that pages stay quick; started again if it ends."""
     words = [sys.executable, "-P", "-m", "backscroll", "server", "worker", "--with-parent", "--data", str(place.data)]
     words += ["--objects", place.objects_address, "--database", database.address]
+    words += ["--log-jobs"] if logs_jobs else []
     stop = threading.Event()
     running: list[subprocess.Popen[bytes]] = []
 

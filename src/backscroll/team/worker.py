@@ -29,6 +29,7 @@ from backscroll.team.erasures import JOB as ERASE
 from backscroll.team.erasures import find_by_name, to_be_erased
 from backscroll.team.exclusive import exclusive
 from backscroll.team.expire_chats import expire_chats
+from backscroll.team.job_log import JobLog
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
 from backscroll.team.libraries import Libraries
 from backscroll.team.limits import note_stored
@@ -57,8 +58,11 @@ log = logging.getLogger(__name__)
 class Worker:
     """Does jobs until it is stopped."""
 
-    def __init__(self, database: "Database", objects: Remote, libraries: Libraries) -> None:
+    def __init__(
+        self, database: "Database", objects: Remote, libraries: Libraries, job_log: JobLog | None = None
+    ) -> None:
         self._database, self._objects, self._libraries = database, objects, libraries
+        self._log = job_log
         self._next_look = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -93,7 +97,8 @@ class Worker:
         with next_job(self._database) as job:
             if job is None:
                 return False
-            self._do(job)
+            with self._log.telling(job) if self._log else nullcontext():
+                self._do(job)
         return True
 
     def look_for_objects(self) -> None:

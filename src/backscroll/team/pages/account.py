@@ -1,11 +1,14 @@
 """The account of the person who asks: keys for programs, and signing out."""
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.context import TeamRequest, see
+from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
+from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
 
@@ -32,6 +35,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         notice,
         el("p", f"You are {person.name} ({person.handle}), {person.role} of {person.org_name}. ",
            button("/sign-out", "Sign out")),
+        _provider(request),
         el("h2", "Keys"),
         el("p", "A key lets a program read what you may read: your own chats, and what others share with you. It"
            " changes nothing, and is good for one way in only."),
@@ -43,6 +47,25 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", "Whose chats it quotes, their owners see in ", el("em", "Who read my chats"), ". A key may ask "
            f"{PER_MINUTE} times a minute.", class_="muted"),
     )  # fmt: skip
+
+
+def _provider(request: TeamRequest) -> Html:
+    """How the person signs in through the provider from now on, unless they do already."""
+    row = request.connection.execute("select subject from person where id = %s", (request.person.id,)).fetchone()
+    if request.context.oidc is None:
+        return NOTHING
+    if row and row[0] is not None:
+        return el("p", "You can sign in through your organisation.", class_="muted")
+    return el("p", button("/account/provider", "Connect with your organisation's sign-in", style=""))
+
+
+def connect_provider(request: TeamRequest) -> Response:
+    """Send the person to the provider; who they are there is who they are here from then on."""
+    person = request.person
+    if request.context.oidc is None:
+        not_found()
+    secret = invite_again(request.connection, person, person.handle)
+    return see(f"/oidc/start?{urlencode({'link': secret, 'next': '/account'})}")
 
 
 def mcp_line(request: TeamRequest, key: str) -> str:

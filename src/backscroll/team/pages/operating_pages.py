@@ -70,8 +70,8 @@ def storage(request: TeamRequest) -> Html:
     total = sum(int(stored) for _, _, stored, *_ in found)
     limits = limits_of(request.connection, person.org)
     (database,) = request.connection.execute("select pg_database_size(current_database())").fetchone() or (0,)
-    facts = el("p", el("strong", size_text(total)), " are stored for everyone",
-               f" of {size_text(limits.org_bytes)}" if limits.org_bytes else "", "; the database takes ",
+    facts = el("p", el("strong", size_text(total)), f" of {size_text(limits.org_bytes)}" if limits.org_bytes else "",
+               " are stored; the database takes ",
                el("strong", size_text(int(database))), ".")  # fmt: skip
     rows = [
         (el("strong", handle), f"{machines:,}", size_text(int(stored)),
@@ -119,7 +119,7 @@ def _quota_form(handles: list[str]) -> Html:
         "form",
         el("label", el("span", "Another quota for"), people, class_="field"),
         field("GB (empty: as everyone)", "bytes", inputmode="decimal"),
-        el("button", "Save the quota", class_="quiet"),
+        el("button", "Save the quota"),
         method="post", action="/storage/quota", class_="row-form",
     )  # fmt: skip
 
@@ -173,8 +173,10 @@ def _passwords(request: TeamRequest) -> Html:
     )
     if person.role != "owner":
         return el("p", told, " An owner can change that.")
+    if request.context.oidc is None and not is_forbidden:
+        return el("p", told, " To switch passwords off, set an identity provider first.")
     label = "Allow passwords" if is_forbidden else "Switch passwords off"
-    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"))
+    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), style="")
     note = (
         "Switching them off ends every session that began with one. An owner must have signed in through the provider"
         f" in the last {RECENTLY.days} days. Keys and machines go on working. The way back, should the provider fail:"

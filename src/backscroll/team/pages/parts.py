@@ -80,7 +80,9 @@ def team_document(
             *sections,
         ]
     )
-    return document(title, main, here=here, styles=(*styles, "pages.css", "team.css"), body_class="team")
+    return document(
+        title, main, here=here, scripts=("team.js",), styles=(*styles, "pages.css", "team.css"), body_class="team"
+    )
 
 
 def plain_document(title: str, *content: object) -> Html:
@@ -98,7 +100,7 @@ def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
 def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet") -> Html:
     """A form that is only a button."""
     fields = [el("input", type="hidden", name=name, value=value) for name, value in hidden]
-    return el("form", fields, el("button", label, class_=style), method="post", action=address, class_="inline")
+    return el("form", fields, el("button", label, class_=style or None), method="post", action=address, class_="inline")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> Html:

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.team.context import TeamRequest, see
-from backscroll.team.leads import leads_of, set_only_lead
+from backscroll.team.leads import leads_of, set_leads
 from backscroll.team.pages.parts import button, field, secret_box, table, team_document
 from backscroll.team.people import (
     HANDLE,
@@ -86,18 +86,20 @@ def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> 
                        checked=person.handle in one.members), f" {person.handle}")
         for person in everyone if person.disabled is None
     ]  # fmt: skip
-    options = [el("option", "nobody", value=""), *(
-        el("option", handle, value=handle, selected=True if handle in leads else None) for handle in one.members
-    )]  # fmt: skip
-    lead = el("label", "Lead ", el("select", options, name="lead"), class_="lead-choice")
+    choices = [
+        el("label", el("input", type="checkbox", name="lead", value=handle, checked=handle in leads), f" {handle}")
+        for handle in one.members
+    ]  # fmt: skip
+    lead = el("fieldset", el("legend", "Leads, who see the team's sums"), choices, class_="boxes leads")
     return el(
         "form",
-        boxes,
-        lead,
-        el("button", "Save", class_="quiet"),
+        el("fieldset", el("legend", "Members"), boxes, class_="boxes"),
+        lead if one.members else NOTHING,
+        el("input", type="hidden", name="has_leads", value="1"),
+        el("button", f"Save {one.name}"),
         method="post",
         action=f"/teams/{one.id}",
-        class_="boxes",
+        class_="team-form",
     )
 
 
@@ -144,7 +146,7 @@ def change_team(request: TeamRequest) -> Response:
     members = request.form_lists.get("member", [])
     by, team = request.administrator(), request.number("team")
     set_members(request.connection, by, team, members)
-    if "lead" in request.form:
-        lead = request.form["lead"]
-        set_only_lead(request.connection, by, team, lead if lead in members else "")
+    if "lead" in request.form or "has_leads" in request.form:
+        leads = {handle for handle in request.form_lists.get("lead", []) if handle in members}
+        set_leads(request.connection, by, team, leads)
     return see("/people")

@@ -122,7 +122,7 @@ def _masking(request: TeamRequest) -> Html:
     return join(
         [
             el("p", told),
-            button(f"{HERE}/masking", label, ("on", "" if is_on else "1")),
+            button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), style=""),
             el("p", note, class_="muted"),
         ]
     )
