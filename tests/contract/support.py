@@ -17,7 +17,7 @@ from backscroll.query.parse import parse
 from backscroll.records.record import Record
 from backscroll.store.base import PassageText, Store
 from backscroll.store.batches import Batch, FileColumns, microseconds
-from backscroll.store.columns import FileFlags, add_record, change_of, title_of
+from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 from backscroll.store.reader import EVERYTHING, Scope, SearchPage, StoreReader
 from tests.conversation.support import records_of
 from tests.support.drawings import session_uuid
@@ -110,6 +110,22 @@ class Desk:
         ids = self.store.write(batch)
         self.numbers = {name: ids.get(number, number) for name, number in self.numbers.items()}
         return chats
+
+    def write_result(self, source: str, home: tuple[str, str], session: str, text: str) -> None:
+        """Write the result of a tool that is in a file of its own, and make its words findable."""
+        batch = Batch()
+        number = batch.new_file()
+        add_spilled(batch, number, 0, len(text), 0, source)
+        batch.files.append(
+            FileColumns(
+                number, source, *home, f"projects/-work/{session}/tool-results/{source}.txt", "tool-result", session,
+                None, project=None, first_typed="", started=None, last_active=None, size=len(text), archived=False,
+                bookmark=None, state=None,
+            )
+        )  # fmt: skip
+        self._texts[source, 0, 0] = text
+        self.store.write(batch)
+        self.index()
 
     def clear(self) -> None:
         """Remove every file."""

@@ -312,6 +312,20 @@ def test_reports_of_a_chat_in_two_homes_take_nothing_from_hidden_files(resumed: 
     assert [answer.message for answer in reader.reports(None).answers()] == ["m1", "m2"]
 
 
+def test_the_result_of_a_tool_shows_no_chat_whose_transcript_is_hidden(desk: Desk) -> None:
+    session = session_uuid("S1")
+    desk.draw({"S1": "a <- - user: the secret build"}, homes={"S1": OTHER})
+    desk.write_result("t1", HOME, session, "a zebra")
+    both = Scope(frozenset({HOME, OTHER}))
+    assert [desk.finds(word, both) for word in ("zebra", "secret")] == ["S1: output", "S1: a title"]
+    for scope in (SEEN, Scope(frozenset(), sources=frozenset({"t1"}))):
+        reader = desk.store.within(scope)
+        assert desk.lists("", scope) == ""
+        assert [reader.find(name) for name in (session, "a")] == [[], []]
+        assert [desk.finds(word, scope) for word in ("zebra", "secret")] == ["", ""]
+        assert reader.similar("secert") == []
+
+
 def test_a_chat_reads_the_same_in_every_list(resumed: Desk) -> None:
     reader = resumed.store.within(SEEN)
     assert reader.chats(None, sort="newest", limit=None, offset=0) == resumed.reader.chats(

@@ -55,7 +55,8 @@ def limited(statement: str, homes: str, sources: str) -> str:
     statement = INDEX_HINT.sub("", statement.strip())
     own = WITH.match(statement)
     rest = f", {statement[own.end() :]}" if own else f" {statement}"
-    tables = ", ".join(f"{name} as not materialized ({rows})" for name, rows in SHADOWS.items())
+    shadows = {"visible_files": VISIBLE_FILES, **SHADOWS}
+    tables = ", ".join(f"{name} as not materialized ({rows})" for name, rows in shadows.items())
     return f"with recursive {tables.format(homes=homes, sources=sources)}{rest}"
 
 
@@ -65,10 +66,13 @@ WITH_RECORD: Final = "exists (select 1 from main.records r where r.id = t.record
 # The passage of a title has no record: it stands for the file that the chat's title is noted with.
 IS_TITLE: Final = """t.record is null and exists (
   select 1 from main.chats c where c.id = t.chat and c.title_file in (select id from files))"""
+VISIBLE_FILES: Final = """select * from main.files where (machine, home) in
+  (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))
+  or source in (select value from json_each({sources}))"""
 SHADOWS: Final = {
-    "files": "select * from main.files where (machine, home) in"
-    " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))"
-    " or source in (select value from json_each({sources}))",
+    # A tool's result in a file of its own is nothing without the transcript that it belongs to.
+    "files": "select f.* from visible_files f where f.kind <> 'tool-result' or exists ("
+    "select 1 from visible_files s where s.chat = f.chat and s.kind <> 'tool-result')",
     "chats": "select * from main.chats where +id in (select chat from files)",
     "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
     **{

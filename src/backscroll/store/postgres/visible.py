@@ -64,10 +64,16 @@ def limited(statement: str, build: int, *, everything: bool) -> str:
     for table in needed:
         scope = "" if everything else f" and ({SHADOWS[table]})"
         rows = f"select * from backscroll.{table} where build = {build}{scope}"  # noqa: S608 - a name of ours, a number
+        if table == "files" and not everything:
+            shadows.append(f"visible_files as not materialized ({rows})")
+            rows = f"select f.* from visible_files f where {HAS_TRANSCRIPT}"  # noqa: S608
         shadows.append(f"{table} as not materialized ({rows})")
     return f"with recursive {', '.join(shadows)}{rest}"
 
 
+# A tool's result in a file of its own is nothing without the transcript that it belongs to.
+HAS_TRANSCRIPT: Final = """f.kind <> 'tool-result' or exists (
+  select 1 from visible_files s where s.chat = f.chat and s.kind <> 'tool-result')"""
 IN_FILES: Final = "file in (select id from files)"
 SHADOWS: Final = {
     "files": "(machine, home) in (select * from unnest(%(scope_machines)s::text[], %(scope_homes)s::text[]))"
