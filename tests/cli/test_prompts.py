@@ -140,6 +140,21 @@ def test_prompts_need_no_history(tmp_path: Path) -> None:
     assert answer(home)["prompts"][0]["uses"] == 1
 
 
+def test_prompts_of_another_machine_are_imported(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.json"
+    file.write_text(
+        json.dumps({"prompts": [{"name": "a", "text": "theirs"}, {"name": "b", "text": "{{x}}", "uses": 3}]})
+    )
+    answer(home, "save", "a", "--text", "mine")
+    done = run(home, "import", file)
+    assert done.stdout == "added: b\n"
+    assert "left out, because there is one of this name: a" in done.stderr
+    assert [(one["name"], one["uses"]) for one in answer(home)["prompts"]] == [("a", 0), ("b", 3)]
+    assert answer(home, "import", "-", stdin=file.read_text()) == {"added": [], "kept": ["a", "b"]}
+    assert run(home, "import", "-", stdin="{").returncode == 2
+    assert run(home, "import", tmp_path / "none.json").returncode == 2
+
+
 # Slash commands
 
 

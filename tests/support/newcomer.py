@@ -37,7 +37,11 @@ OWN: Final = frozenset(
     | {"tag", "tree", "update"}
 )
 """Commands that end by themselves, and need nothing but a home."""
-GIVEN: Final = {"answer.md": "Because integers can be summed.", "report.sql": "select title from v_chats"}
+GIVEN: Final = {
+    "answer.md": "Because integers can be summed.",
+    "report.sql": "select title from v_chats",
+    "prompts.json": '{"prompts": []}',
+}
 """What is in the files that commands read."""
 NOTHING_FOUND: Final = 3
 
@@ -54,7 +58,7 @@ def pages() -> list[Path]:
 def is_own(example: Example) -> bool:
     """Whether a reader runs it on conversations of their own, and we can do so here."""
     words = list(calls(example.command))
-    is_whole = not re.search(r"\b[A-Z]{2,}\b|/mnt/|\d{4}-\d\d-\d\d-|\| backscroll", example.command)
+    is_whole = not re.search(r"\b[A-Z]{2,}\b|/mnt/|\d{4}-\d\d-\d\d-|\| backscroll|install ", example.command)
     return len(words) == 1 and is_whole and OWN.issuperset(words[0][:1]) and not _is_only_named(example)
 
 

@@ -177,6 +177,19 @@ def test_a_prompt_is_saved_shared_and_used_in_the_viewer(demo: DemoServed) -> No
     assert "prompt.share" in ada.get("/audit").text
 
 
+def test_an_export_has_ones_own_prompts_only(demo: DemoServed, prompts: dict[str, TeamPrompts]) -> None:
+    prompts["ada"].add(new_prompt("of-ada", "text"))
+    prompts["ada"].share("of-ada", "org")
+    prompts["ben"].add(new_prompt("of-ben", "text"))
+    content = demo.browser("ben").get("/prompts.json").json()
+    names = [one["name"] for one in content["prompts"]]
+    assert "of-ben" in names
+    assert "of-ada" not in names
+    added = demo.browser("ben").submit("/prompts.json", file='{"prompts": [{"name": "moved", "text": "{{x}}"}]}')
+    assert "Added 1 prompt." in added.text
+    assert prompts["ben"].find("moved").variables == ("x",)
+
+
 def test_a_form_of_another_site_changes_nothing(demo: DemoServed, prompts: dict[str, TeamPrompts]) -> None:
     ada = demo.browser("ada")
     for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):

@@ -147,6 +147,19 @@ def test_the_slash_command_can_be_downloaded(viewer: Viewer, prompts: PromptFile
     viewer.get("/prompts/b/command", 404)
 
 
+def test_prompts_are_exported_and_imported(viewer: Viewer, prompts: PromptFile) -> None:
+    prompts.add(new_prompt("a", "text {{x}}"))
+    prompts.add(new_prompt("b", "other"))
+    answer = viewer.ask("GET", "/prompts.json")
+    assert answer.headers["content-disposition"] == 'attachment; filename="prompts.json"'
+    prompts.remove("a")
+    page = Page(viewer.ask("POST", "/prompts.json", _form({"file": answer.text})).text)
+    assert "Added 1 prompt. Left out, because there is one of this name: b." in page.text
+    assert prompts.find("a").text == "text {{x}}"
+    for content in ("", "{", '{"prompts": [{"name": "../x", "text": "t"}]}'):
+        viewer.post("/prompts.json", 400, file=content)
+
+
 def test_a_secret_in_a_prompt_is_pointed_out(viewer: Viewer, prompts: PromptFile) -> None:
     prompts.add(new_prompt("a", f"deploy with ghp_{'a1B2' * 9}"))
     prompts.add(new_prompt("b", "deploy with {{token}}"))

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from backscroll.library.prompts.prompt_file import PromptFile
 
 LONGEST_PIPED: Final = 1_000_000
+LONGEST_FILE: Final = 50_000_000
 TAG = click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 DESCRIPTION = click.option("--description", metavar="TEXT", help="What it is for, on one line.")
 INTO = click.option(
@@ -241,6 +242,31 @@ def delete_prompt(name: str) -> None:
     else:
         write(f"deleted: {gone.name}")
         _note_installed(request, name, f"backscroll prompts uninstall {name} removes it")
+
+
+@command.command("import", short_help="Add the prompts of a file.")
+@click.argument("file", type=click.File("rb"), metavar="FILE")
+@global_options
+def import_from_file(file: IO[bytes]) -> None:
+    """Add the prompts of a prompts.json: of another machine, or what a team server exports.
+
+    A prompt whose name is taken here is left out. To export yours, copy prompts.json from the library.
+
+    \b
+    Examples:
+      backscroll prompts import ~/Downloads/prompts.json
+      ssh laptop cat .local/share/backscroll/prompts.json | backscroll prompts import -
+    """
+    from backscroll.library.prompts.transfer import import_prompts, read_prompts
+
+    request = current_request()
+    done = import_prompts(_prompts(request), read_prompts(file.read(LONGEST_FILE)))
+    if request.json:
+        write_json({"added": done.added, "kept": done.kept})
+        return
+    write(f"added: {', '.join(done.added) or 'nothing'}")
+    if done.kept and not request.quiet:
+        write_note(f"left out, because there is one of this name: {', '.join(done.kept)}")
 
 
 @command.command("install", short_help="Write a prompt as a slash command, after showing it.")

@@ -189,7 +189,7 @@ FOR_A_TEAM: Final = frozenset(
     " /chats/{chat}/whole/{call:path} /chats/{chat}/rows/{row:path} /chats/{chat}/pictures/{row:path}/{number}"
     " /chats/{chat}/compare /chats/{chat}/markdown /chats/{chat}/messages/{message:path}/markdown /chats/{chat}/export"
     " /chats/{chat}/share /chats/{chat}/share/masks /chats/{chat}/marks /search /searches /live /palette /pane"
-    " /prompts /prompts/{prompt} /prompts/{prompt}/command /chats/{chat}/messages/{message:path}/prompt"
+    " /prompts /prompts.json /prompts/{prompt} /prompts/{prompt}/command /chats/{chat}/messages/{message:path}/prompt"
     " /projects /spend /spend/budget /stats /stats/{report} /files /favicon.ico /static".split()
 )
 """The routes of the viewer that a server has. A new one is not among them until it is clear that it shows only what the

@@ -75,6 +75,8 @@ ROUTES: list[BaseRoute] = [
     Route("/searches", page(search.save), methods=["POST"]),
     Route("/prompts", page(prompts.show)),
     Route("/prompts", page(prompts.save), methods=["POST"]),
+    Route("/prompts.json", page(prompts.as_file)),
+    Route("/prompts.json", page(prompts.import_file), methods=["POST"]),
     Route("/prompts/{prompt}", page(prompts.one)),
     Route("/prompts/{prompt}", page(prompts.act), methods=["POST"]),
     Route("/prompts/{prompt}/command", page(prompts.as_command)),

@@ -126,8 +126,9 @@ class PromptFile:
 
 
 def prompts_as_json(prompts: Sequence[SavedPrompt]) -> bytes:
-    """The content of a file with these prompts."""
-    text = json.dumps(msgspec.to_builtins(_Content(list(prompts))), ensure_ascii=False, indent=2)
+    """The content of a file with these prompts. With whom a server shares them is not part of it."""
+    content = _Content([msgspec.structs.replace(one, shared_with=[]) for one in prompts])
+    text = json.dumps(msgspec.to_builtins(content), ensure_ascii=False, indent=2)
     return (text + "\n").encode("utf-8", "replace")
 
 

@@ -20,8 +20,11 @@ from backscroll.library.prompts.prompt import (
     new_prompt,
     suggested_name,
 )
+from backscroll.library.prompts.prompt_file import FILE, prompts_as_json
+from backscroll.library.prompts.transfer import import_prompts, read_prompts
 from backscroll.library.setup.slash_commands import slash_command
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import address, prompt_address
 from backscroll.web.layout import document, empty_state, error_html
@@ -35,7 +38,7 @@ LONGEST_ID: Final = 200
 SHOWN_TEXT: Final = 300
 
 
-def show(request: PageRequest) -> Html:
+def show(request: PageRequest, notice: Html = NOTHING) -> Html:
     """The list: all, or those with some words or a tag."""
     words, tag = request.get("q"), request.get("tag")
     prompts = request.prompts.all()
@@ -55,12 +58,13 @@ def show(request: PageRequest) -> Html:
             [mine, _listed(own, runs), el("h2", "Shared with you") if others else NOTHING, _listed(others, runs)]
         )
     total = el("span", plural(len(prompts), "prompt"), class_="total muted") if prompts else NOTHING
+    export = el("a", icon("download"), "Export yours", href=f"{PLACE}.json", download=True, class_="button")
     new = el("details", el("summary", "New prompt"), prompt_form({}), class_="new-prompt card",
              open=None if prompts else True)  # fmt: skip
     main = join([
-        el("div", el("h1", "Prompts ", total), class_="head"),
+        el("div", el("h1", "Prompts ", total), export if prompts else NOTHING, class_="head"),
         _filter(words, tag, prompts) if prompts else NOTHING,
-        shown, new,
+        notice, shown, new, IMPORT,
     ])  # fmt: skip
     return document("Prompts", main, here=PLACE, styles=STYLES, body_class="prompts-page")
 
@@ -152,6 +156,21 @@ def as_command(request: PageRequest) -> Response:
     return PlainTextResponse(slash_command(prompt), media_type="text/markdown", headers=headers)
 
 
+def as_file(request: PageRequest) -> Response:
+    """One's own prompts, as a file that can be imported elsewhere."""
+    own = [prompt for prompt in request.prompts.all() if not prompt.owner]
+    headers = {"Content-Disposition": f'attachment; filename="{FILE}"'}
+    return Response(prompts_as_json(own), media_type="application/json", headers=headers)
+
+
+def import_file(request: PageRequest) -> Html:
+    """Add the prompts of such a file, whose content was pasted."""
+    done = import_prompts(request.prompts, read_prompts(request.form.get("file", "").encode()))
+    told = f"Added {plural(len(done.added), 'prompt')}."
+    kept = f" Left out, because there is one of this name: {', '.join(done.kept)}." if done.kept else ""
+    return show(request, el("p", told, kept, class_="notice", role="status"))
+
+
 def _page(
     request: PageRequest,
     prompt: SavedPrompt,
@@ -238,3 +257,17 @@ def _item(prompt: SavedPrompt, runs: int) -> Html:
         el("p", text, class_="beginning muted"),
         el("div", facts, class_="meta"),
     )
+
+
+IMPORT: Final = el(
+    "details",
+    el("summary", "Import prompts"),
+    el(
+        "form",
+        _field("Content of a prompts.json", "of another machine, or exported from a server", el(
+            "textarea", name="file", required=True, rows=6)),
+        el("div", el("button", "Import", class_="primary"), class_="dialog-actions"),
+        method="post", action=f"{PLACE}.json", class_="prompt-form",
+    ),
+    class_="new-prompt card",
+)  # fmt: skip
