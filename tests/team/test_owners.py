@@ -125,3 +125,10 @@ def test_what_is_revoked_is_gone_from_lists_and_searches_at_once(demo: DemoServe
     assert "A Dockerfile for the shop" not in ben.get("/palette?q=Dockerfile").text
     liz.submit(f"/chats/{chat}/audience", audience="org")
     assert DOCKER in _listed(ben, "owner:org")
+
+
+def test_the_home_page_speaks_of_no_sessions_that_a_client_deletes(demo: DemoServed) -> None:
+    page = demo.browser("ada").get("/").text
+    assert "Recent chats" in page
+    assert "Claude Code will delete" not in page
+    assert "Expiring" not in page

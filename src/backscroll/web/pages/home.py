@@ -44,7 +44,7 @@ def show(request: PageRequest) -> Html:
                 "div",
                 el("section", el("h2", "Recent chats ", el("a", "All chats", href="/chats", class_="more")),
                    el("ul", recent, class_="items"), aria_label="Recent chats"),
-                el("div", _spend(days), expiring_section(library), class_="side"),
+                el("div", _spend(days), expiring_section(library) if library.homes else NOTHING, class_="side"),
                 class_="columns",
             ),
             _activity(days),
