@@ -96,6 +96,20 @@ def test_a_copy_whose_file_is_shorter_and_another_is_told_at_once(remote: Remote
         send(remote, laptop)
 
 
+@pytest.mark.parametrize("text", ["ours", "ours, and longer", "our"])
+def test_a_copy_that_makes_a_file_of_the_same_name_is_told(remote: Remote, laptop: Device, text: str) -> None:
+    backup = laptop.root.with_name("backup")
+    shutil.copytree(laptop.root, backup)
+    laptop.write("plans/plan.md", b"your\n")
+    send(remote, laptop)
+    shutil.rmtree(laptop.root)
+    backup.rename(laptop.root)
+    assert send(remote, laptop) == 0  # a file that belongs to no session
+    laptop.write("plans/plan.md", f"{text}\n".encode())
+    with pytest.raises(CopiedLibraryError, match="sync enroll"):
+        send(remote, laptop)
+
+
 def test_an_archive_that_is_lost_empties_no_remote(remote: Remote, laptop: Device, tmp_path: Path) -> None:
     laptop.write(ONE, LINE % 1)
     laptop.write(TWO, LINE % 2)

@@ -30,7 +30,7 @@ from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_streams, same_segment, withheld_bases
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of, remove_content
-from backscroll.sync.state import UNCHECKED, SentSegmentRow, SentStream, SentStreamName, SyncState
+from backscroll.sync.state import SentSegmentRow, SentStream, SentStreamName, SyncState, unchecked, unchecked_rules
 from backscroll.sync.streams import Head, StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20
@@ -108,6 +108,7 @@ class _Push:
         leaving = own_streams(sender.archive, sender.is_own, sender.mode_of, sender.outgoing)
         self._streams = {stream.base: stream for stream in leaving}
         self._done = Pushed()
+        self._objects: list[BundleObject] = []
 
     def run(self, listing: Sequence[RemoteObject] | None = None) -> Pushed:
         """Compare, mend, remove and send, in this order."""
@@ -118,7 +119,8 @@ class _Push:
             with state.saving():
                 state.begin_log(log or next_log(listed))
         objects = in_log(listed, state.log)
-        if not self._adopt(current(objects)) or not self._mend(objects):
+        self._objects = current(objects)
+        if not self._adopt(self._objects) or not self._mend(objects):
             with state.saving():
                 state.begin_log(next_log(listed))  # the remote has lost more than can be made again
         with state.saving():
@@ -178,7 +180,7 @@ class _Push:
         """The stream of a segment that is on the remote already.
 
         A segment of a file that we have must be what we would have sent. Where we have less of the file, ours must be
-        its beginning; the rest is compared once we have as much. Other files tell nothing.
+        its beginning; the rest is compared once we have as much. Files that we do not have are compared if they come.
         """
         if entry.file is None:
             return SentStreamName(entry.stream, ())
@@ -186,7 +188,7 @@ class _Push:
         base = key._replace(generation=0).id
         stream = self._streams.get(base)
         if stream is None:
-            return SentStreamName(base, keys_to_forget([(key.home, key.path)]))
+            return SentStreamName(base, keys_to_forget([(key.home, key.path)]), is_checked=False)
         is_checked = entry.source <= stream.version.size
         if entry.file.rules == stream.rules:
             size = min(entry.source, stream.version.size)
@@ -287,22 +289,56 @@ class _Push:
 
     def _begins_anew(self, stream: OwnStream, known: SentStream) -> bool:
         """Whether what was sent is not the beginning of what would be sent now."""
-        if stream.version.size > known.source and (known.is_end or not stream.key(0).is_lines):
-            return True
-        if stream.rules == known.rules:
-            if stream.version.size < known.source:  # the archive was set back
-                with self._state.saving():
-                    self._state.note_rules(stream.base, UNCHECKED)
-            return False
-        if known.rules == UNCHECKED and stream.version.size < known.source:
-            return False  # the remote has more of it, and keeps it
-        if any(self._same(stream, known, row) is None for row in self._state.segments_of(known.stream)):
-            if known.rules == UNCHECKED:
+        size = stream.version.size
+        is_shorter = size < known.source
+        rules, is_unchecked, compared = unchecked_rules(known.rules)
+        if is_unchecked and rules == stream.rules:
+            if is_shorter:  # the remote has more of it, and keeps it
+                if compared != size and not self._is_beginning(stream, known):
+                    raise CopiedLibraryError(self._sender.device)
+                self._note_rules(stream, unchecked(rules, size))
+                return False
+            if self._is_other(stream, known):
                 raise CopiedLibraryError(self._sender.device)
+            self._note_rules(stream, rules)
+        elif is_unchecked and is_shorter:
+            return False
+        if size > known.source and (known.is_end or not stream.key(0).is_lines):
             return True
-        with self._state.saving():
-            self._state.note_rules(stream.base, stream.rules)
+        if stream.rules == rules:
+            if is_shorter:  # the archive was set back
+                self._note_rules(stream, unchecked(rules))
+            return False
+        if self._is_other(stream, known):
+            return True
+        self._note_rules(stream, stream.rules)
         return False
+
+    def _is_other(self, stream: OwnStream, known: SentStream) -> bool:
+        """Whether a segment that was sent would be another one now."""
+        return any(self._same(stream, known, row) is None for row in self._state.segments_of(known.stream))
+
+    def _note_rules(self, stream: OwnStream, rules: str) -> None:
+        with self._state.saving():
+            self._state.note_rules(stream.base, rules)
+
+    def _is_beginning(self, stream: OwnStream, known: SentStream) -> bool:
+        """Whether the remote, which has more of a file, begins with what we have of it."""
+        for row in self._state.segments_of(known.stream):
+            if row.source <= stream.version.size:
+                if self._same(stream, known, row) is None:
+                    return False
+                continue
+            ours = self._make_again(stream, stream.key(known.generation), row.number, stream.version.size).segment
+            number = self._state.bundle_of(row)
+            holding = [one for one in self._objects if number in one.bundles]
+            bundles = read_bundles(self._remote.get(holding[0].name), self._sender.seal) if holding else ()
+            for bundle in bundles:
+                for entry in bundle.index.entries:
+                    if (entry.stream, entry.number) == (row.stream, row.number) and entry.file is not None:
+                        return bundle.content(entry).startswith(_lines(ours.data))
+            break
+        return True
 
     def _store(self, name: str, index: Index, parts: Parts) -> tuple[Index, int]:
         """Pack a bundle and put it on the remote; return its index and its size there. The state is not touched."""

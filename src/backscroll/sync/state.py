@@ -18,7 +18,20 @@ from backscroll.sync.streams import Head
 
 SCHEMA: Final = 3
 UNCHECKED: Final = "unchecked"
-"""Instead of the rules of a stream: the remote had more of it than the archive, when this was looked at."""
+
+
+def unchecked(rules: str, compared: int = 0) -> str:
+    """Noted instead of the rules of a stream of which the remote has more than the archive, or has it alone.
+
+    `compared` is how many bytes of the file are known to be the same there.
+    """
+    return f"{UNCHECKED}\n{rules}\n{compared}"
+
+
+def unchecked_rules(noted: str) -> tuple[str, bool, int]:
+    """The rules of a stream, whether it is noted as unchecked, and how many bytes of it were compared."""
+    parts = noted.split("\n")
+    return (parts[1], True, int(parts[2])) if len(parts) == 3 and parts[0] == UNCHECKED else (noted, False, 0)
 
 
 class SentStream(NamedTuple):
@@ -188,7 +201,7 @@ class SyncState:
             replaced = self._db.execute("select stream from sent where base = ?", (base,)).fetchone()
             if replaced and replaced[0] != entry.stream:
                 self._db.execute("insert or ignore into unwanted values (?)", replaced)
-            rules = entry.file.rules if stream.is_checked else UNCHECKED
+            rules = entry.file.rules if stream.is_checked else unchecked(entry.file.rules)
             keys = " ".join(sorted(stream.keys))
             row = (base, entry.file.generation, entry.stream, *head, entry.source, entry.is_end, rules, keys)
             self._db.execute("insert or replace into sent values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -221,6 +234,12 @@ class SyncState:
         columns = "stream, number, size, head, source, is_end"
         rows = self._db.execute(f"select {columns} from segment where stream = ? order by number", (stream,))  # noqa: S608
         return [SentSegmentRow(row[0], row[1], Head(row[1] + 1, row[2], row[3]), row[4], bool(row[5])) for row in rows]
+
+    def bundle_of(self, segment: SentSegmentRow) -> int:
+        """The bundle that has a segment."""
+        query = "select bundle from segment where stream = ? and number = ?"
+        row = self._db.execute(query, (segment.stream, segment.number)).fetchone()
+        return int(row[0]) if row else 0
 
     def bundles_with(self, streams: Iterable[str]) -> set[int]:
         """The bundles that have segments of these streams."""
