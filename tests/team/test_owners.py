@@ -132,3 +132,9 @@ def test_the_home_page_speaks_of_no_sessions_that_a_client_deletes(demo: DemoSer
     assert "Recent chats" in page
     assert "Claude Code will delete" not in page
     assert "Expiring" not in page
+
+
+def test_the_audit_log_names_the_teams_that_chats_are_shared_with(demo: DemoServed) -> None:
+    page = re.sub(r"<[^>]+>", " ", demo.browser("ada").get("/audit").text)
+    assert re.search(r"ben\s+chat\.share\s+\S+\s+team Shop", page)
+    assert re.search(r"ada\s+budget\.set\s+team Shop\s+8", page)

@@ -34,7 +34,7 @@ def prompt_as_json(prompt: "SavedPrompt", runs: int | None = None) -> dict[str, 
 
 def write_prompts(prompts: Sequence["SavedPrompt"], runs: Mapping[str, int]) -> None:
     """Print a table of prompts."""
-    columns = [Column("Prompt"), Column("Uses", True), Column("Tags"), Column("About")]
+    columns = [Column("PROMPT"), Column("USES", True), Column("TAGS"), Column("ABOUT")]
     rows = [
         (one.name, one.uses + runs.get(one.key, 0), ", ".join(one.tags), one.description or one.text) for one in prompts
     ]

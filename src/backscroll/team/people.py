@@ -227,6 +227,13 @@ def teams(connection: "Connection", org: int) -> list[Team]:
     return [Team(number, name, tuple(members)) for number, name, members in rows]
 
 
+def audience_name(connection: "Connection", org: int, team: int | None) -> str:
+    """What the audit log calls a team, or everyone."""
+    if team is None:
+        return "everyone"
+    return next((f"team {one.name}" for one in teams(connection, org) if one.id == team), f"team {team}")
+
+
 def teammates(connection: "Connection", person: Person) -> frozenset[str]:
     """The handles of those who are in a team with a person."""
     rows = connection.execute(

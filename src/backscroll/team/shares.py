@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
-from backscroll.team.people import Person
+from backscroll.team.people import Person, audience_name
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -58,7 +58,7 @@ def share(
         " values (%s, %s, %s, %s, %s, now() + make_interval(days => %s)) returning id",
         (owner.id, chat, title[:300], "org" if team is None else "team", team, days),
     ).fetchone()
-    record(connection, owner.org, owner.handle, "chat.share", chat, "org" if team is None else f"team {team}")
+    record(connection, owner.org, owner.handle, "chat.share", chat, audience_name(connection, owner.org, team))
     return int(row[0]) if row else 0
 
 

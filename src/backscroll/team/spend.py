@@ -15,7 +15,7 @@ from backscroll.library.analytics.usage import usage
 from backscroll.library.library import Library
 from backscroll.render.projects import project_name
 from backscroll.team.audit import record
-from backscroll.team.people import Person, Team
+from backscroll.team.people import Person, Team, audience_name
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -187,5 +187,5 @@ def set_budget(connection: "Connection", by: Person, team: int | None, text: str
     connection.execute("delete from budget where org = %s and team is not distinct from %s", (by.org, team))
     if amount is not None:
         connection.execute("insert into budget (org, team, dollars) values (%s, %s, %s)", (by.org, team, amount))
-    about = by.org_name if team is None else f"team {team}"
+    about = audience_name(connection, by.org, team)
     record(connection, by.org, by.handle, "budget.set", about, "none" if amount is None else f"{amount:g}")

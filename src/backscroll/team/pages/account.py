@@ -34,18 +34,18 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         "/account",
         notice,
         el("p", f"You are {person.name} ({person.handle}), {person.role} of {person.org_name}. ",
-           button("/sign-out", "Sign out")),
+           button("/sign-out", "Sign out", style="")),
         _provider(request),
         el("h2", "Keys"),
-        el("p", "A key lets a program read what you may read: your own chats, and what others share with you. It"
-           " changes nothing, and is good for one way in only."),
+        el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
+           " and works for one purpose only."),
         table(("Key", "Scopes", "Made", "Last used", ""), (_row(key) for key in keys), "You have no key."),
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
         el("pre", mcp_line(request, "KEY"), class_="command", tabindex=0),
-        el("p", "Whose chats it quotes, their owners see in ", el("em", "Who read my chats"), ". A key may ask "
-           f"{PER_MINUTE} times a minute.", class_="muted"),
+        el("p", "When it quotes a colleague's chat, they see that under ", el("em", "Who read my chats"),
+           f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
 
 

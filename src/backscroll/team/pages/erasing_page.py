@@ -32,7 +32,7 @@ def show(request: TeamRequest) -> Html:
         el(
             "p",
             "An erased person leaves nothing but an entry here and the audit log: chats, words, objects, shares, keys"
-            " and sessions are removed, and the files of the database are written anew.",
+            " and sessions are removed, and the database files are rewritten.",
         ),
         table(
             ("Person", "Asked by", "Asked", "Reason", "Done"),

@@ -84,7 +84,7 @@ def storage(request: TeamRequest) -> Html:
         table(("Person", "Machines", "Stored", "Share", "Quota", "Sent in all", "Last seen"), rows,
               "No machine has sent anything yet."),
         el("h2", "Limits"), _limits_form(limits), _quota_form([str(row[0]) for row in found]),
-        lead="The objects of everyone's machines, packed. The database is made of them and can be made again.",
+        lead="What everyone's machines have sent, compressed. The database is built from it and can be rebuilt.",
     )  # fmt: skip
 
 

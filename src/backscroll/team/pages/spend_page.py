@@ -252,16 +252,16 @@ def _counted(count: int, noun: str) -> str:
 
 def _rule(person: Person, *, is_small_shown: bool) -> Html:
     told = (
-        f"Sums of fewer than {LEAST} people are shown: so the organisation decided."
+        f"Sums of fewer than {LEAST} people are shown, as the organisation decided."
         if is_small_shown
-        else f"Sums of fewer than {LEAST} people are not shown, nor what would let one work them out."
+        else f"Sums of fewer than {LEAST} people are not shown, nor anything from which they could be worked out."
     )
     change = NOTHING
     if person.role == "owner":
         text = "Hide them" if is_small_shown else "Show them to leads"
-        change = button(f"{HERE}/rule", text, ("shown", "" if is_small_shown else "1"))
-    return el("p", told, " No texts are shown here: a sum gives no right to read. ", change, class_="muted rule")
+        change = button(f"{HERE}/rule", text, ("shown", "" if is_small_shown else "1"), style="")
+    return el("p", told, " Seeing a sum gives no right to read the chats in it. ", change, class_="muted rule")
 
 
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}
-NOTES: Final = {"project": "A project is named after its folder: everyone has it somewhere else."}
+NOTES: Final = {"project": "Projects go by the name of their folder, because everyone keeps them in a different place."}
