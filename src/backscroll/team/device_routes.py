@@ -29,7 +29,9 @@ from backscroll.web.api.errors import problem_response
 LARGEST_OBJECT: Final = 256 << 20
 LARGEST_LIST: Final = 4 << 20
 MAX_AT_ONCE: Final = 4
-"""Objects that are stored at the same time: each is in memory as a whole."""
+MAX_SMALL_AT_ONCE: Final = 64
+SMALL: Final = 1 << 20
+"""Objects that are stored at the same time, each in memory as a whole: large ones, and small ones, as appends are."""
 BYTES_PER_SECOND: Final = 8 << 20
 BURST: Final = 512 << 20
 """Credit of a device: what it may send at once, and how fast the credit grows back."""
@@ -129,7 +131,8 @@ class DeviceRoutes:
         self._credit = credit or ByteCredit()
         self._rules = rules or NoRules()
         self._clock = clock
-        self._running = 0
+        self._running = {True: 0, False: 0}
+        """The objects that are being stored, by whether they are small."""
         self.routes = [
             Route("/rules", self._for_device(self._get_rules)),
             Route("/projects", self._for_device(self._note_projects), methods=["PUT"]),
@@ -193,11 +196,12 @@ class DeviceRoutes:
             if wait:
                 much = Busy(f"{whose} has sent much in a short time", f"wait {wait} seconds")
                 return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
-        if self._running >= MAX_AT_ONCE:
+        is_small = _told_length(request) <= SMALL
+        if self._running[is_small] >= (MAX_SMALL_AT_ONCE if is_small else MAX_AT_ONCE):
             raise Busy("many devices are sending at this moment", "try again in a moment")
-        self._running += 1
+        self._running[is_small] += 1
         try:
-            data = await _body(request)
+            data = await _body(request, SMALL if is_small else LARGEST_OBJECT)
             if data is None:
                 error = UsageError("the object is too large", f"send at most {LARGEST_OBJECT:,} bytes")
                 return problem_response(error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -211,7 +215,7 @@ class DeviceRoutes:
             receipt = await run_in_threadpool(own.put, request.path_params["name"], data)
             await run_in_threadpool(self._stored, device, len(data))
         finally:
-            self._running -= 1
+            self._running[is_small] -= 1
         return JSONResponse(receipt._asdict(), HTTPStatus.CREATED)
 
 
@@ -230,12 +234,18 @@ def bearer_of(request: Request) -> str:
     return value.strip() if kind.lower() == "bearer" else ""
 
 
-async def _body(request: Request) -> bytes | None:
-    """The whole body; None if it is too large."""
+def _told_length(request: Request) -> int:
+    """How long a body is, as its sender says; of one that does not say it, as long as one can be."""
+    told = request.headers.get("content-length", "")
+    return int(told) if told.isdecimal() else LARGEST_OBJECT
+
+
+async def _body(request: Request, longest: int) -> bytes | None:
+    """The whole body; None if it is too long."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > LARGEST_OBJECT:
+        if size > longest:
             return None
         parts.append(part)
     return b"".join(parts)

@@ -27,7 +27,7 @@ from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import JOB as ERASE
 from backscroll.team.erasures import find_by_name, to_be_erased
-from backscroll.team.exclusive import exclusive
+from backscroll.team.exclusive import PersonBusy, exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.job_log import JobLog
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
@@ -50,23 +50,63 @@ EXPIRY_SECONDS: Final = 600.0
 """How often it is looked whose chats were not looked through for a day."""
 STOP_SECONDS: Final = 0.5
 """How often it is looked whether to stop."""
+THREADS: Final = 4
 STATE: Final = "team.sqlite"
 
 log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Does jobs until it is stopped."""
+    """Does jobs until it is stopped.
+
+    Several threads do so at the same time: most of an append is waiting for the disk and the database. One of them
+    listens, and each that finds a job wakes the next.
+    """
 
     def __init__(
-        self, database: "Database", objects: Remote, libraries: Libraries, job_log: JobLog | None = None
+        self,
+        database: "Database",
+        objects: Remote,
+        libraries: Libraries,
+        job_log: JobLog | None = None,
+        threads: int = THREADS,
     ) -> None:
         self._database, self._objects, self._libraries = database, objects, libraries
         self._log = job_log
         self._next_look = 0.0
+        self._threads = threads
+        self._more = threading.Condition()
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
+        helpers = [threading.Thread(target=self._help, args=(stop,), daemon=True) for _ in range(self._threads - 1)]
+        for helper in helpers:
+            helper.start()
+        self._lead(stop)
+        with self._more:
+            self._more.notify_all()
+        for helper in helpers:
+            helper.join()
+
+    def _help(self, stop: threading.Event) -> None:
+        """Do jobs beside the thread that listens."""
+        while not stop.is_set():
+            with self._more:
+                self._more.wait(LOOK_SECONDS)
+            try:
+                self._do_all(stop)
+            except Exception as error:  # the job is tried again, and the leading thread tells what is wrong
+                log.error("a job is tried again after %s", type(error).__name__, exc_info=not _is_expected(error))
+
+    def _do_all(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            try:
+                if not self.do_next():
+                    return
+            except PersonBusy as error:  # the job is due again soon
+                log.info("a job waits: %s", error)
+
+    def _lead(self, stop: threading.Event) -> None:
         listening: Connection | None = None
         has_looked = False
         while not stop.is_set():
@@ -74,8 +114,7 @@ class Worker:
                 if not has_looked:
                     self.look_for_objects()
                     has_looked = True
-                while not stop.is_set() and self.do_next():
-                    pass
+                self._do_all(stop)
                 self._look_for_expired()
                 if listening is None or listening.closed:
                     listening = self._database.connect()
@@ -86,7 +125,7 @@ class Worker:
                 log.error("the worker waits: %s", error)
                 stop.wait(LOOK_SECONDS)
             except Exception as error:  # a lost connection, or a bug: the job is tried again
-                log.error("the worker goes on after %s", type(error).__name__, exc_info=not _is_operational(error))
+                log.error("the worker goes on after %s", type(error).__name__, exc_info=not _is_expected(error))
                 listening = None
                 stop.wait(1)
         if listening is not None:
@@ -97,6 +136,8 @@ class Worker:
         with next_job(self._database) as job:
             if job is None:
                 return False
+            with self._more:
+                self._more.notify()
             with self._log.telling(job) if self._log else nullcontext():
                 self._do(job)
         return True
@@ -245,7 +286,8 @@ class OneDevice:
         raise NotImplementedError
 
 
-def _is_operational(error: Exception) -> bool:
+def _is_expected(error: Exception) -> bool:
+    """Whether it tells of the database or of a job, not of a mistake of ours."""
     import psycopg
 
-    return isinstance(error, psycopg.OperationalError)
+    return isinstance(error, (psycopg.OperationalError, BackscrollError))
