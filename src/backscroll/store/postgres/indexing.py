@@ -96,10 +96,21 @@ class WordWriter:
         self._written += sum(passages.values())
         if self._written >= self._analyzed:
             self._analyzed *= 2
-            analyze(self._connection)
+            if _has_grown(self._connection):
+                analyze(self._connection)
         self._known |= fresh
         if len(self._known) > MAX_REMEMBERED:
             self._known.clear()
+
+
+def _has_grown(connection: PgConnection) -> bool:
+    """Whether the tables have much more in them than when PostgreSQL last counted.
+
+    They are those of all organisations: one that joins a hundred others changes little.
+    """
+    with translate_errors():
+        ((live, changed),) = connection.as_owner().execute(GROWTH)
+    return bool(changed >= GROWN * max(0, live - changed))
 
 
 def analyze(connection: PgConnection) -> None:
@@ -125,6 +136,11 @@ def quoted(word: str) -> str:
 
 FIRST_ANALYZED: Final = 2_000
 """After so many new passages the tables are analyzed, and then each time that there are twice as many."""
+GROWN: Final = 0.5
+"""How much there is to be more, relative to what there was, for the tables to be analyzed again."""
+GROWTH: Final = """
+select n_live_tup, n_mod_since_analyze from pg_stat_all_tables where relid = 'backscroll.words'::regclass
+"""
 ANALYZED: Final = ("words", "files", "chats", "records", "blocks", "calls", "counted", "spent", "links", "titles")
 INSERT_WORDS: Final = """
 insert into words (block, part, file, time, weight, length, facts, tsv)
