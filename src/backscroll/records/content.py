@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Raw, Struct
 
+from backscroll.records.record import Id, Label
+
 
 class RecordPart(Struct, frozen=True, gc=False, kw_only=True):
     """Anything inside a record.
@@ -45,7 +47,7 @@ class RedactedThinking(Block, frozen=True, gc=False, kw_only=True, tag="redacted
 class ToolUse(Block, frozen=True, gc=False, kw_only=True, tag="tool_use"):
     """A tool call. `input` stays JSON until it is needed: see `value_of`."""
 
-    id: str | None = None
+    id: Id | None = None
     name: str | None = None
     input: Raw = Raw(b"{}")
     also: ClassVar[frozenset[str]] = frozenset({"caller", "cache_control"})
@@ -62,7 +64,7 @@ class MediaSource(RecordPart, frozen=True, gc=False, kw_only=True):
     media_type: str | None = None
     data: Raw = Raw(b"null")
     url: str | None = None
-    file_id: str | None = None
+    file_id: Id | None = None
 
 
 class Image(Block, frozen=True, gc=False, kw_only=True, tag="image"):
@@ -89,7 +91,7 @@ class ToolReference(Block, frozen=True, gc=False, kw_only=True, tag="tool_refere
 class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
     """What a tool returned to the model. Belongs to the call with the same id, wherever that call is."""
 
-    tool_use_id: str | None = None
+    tool_use_id: Id | None = None
     content: "Content" = ""
     is_error: bool = False
     also: ClassVar[frozenset[str]] = frozenset({"cache_control"})
@@ -98,7 +100,7 @@ class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
 class WebSearchResult(Block, frozen=True, gc=False, kw_only=True, tag="web_search_tool_result"):
     """The result of a web search that the API ran."""
 
-    tool_use_id: str | None = None
+    tool_use_id: Id | None = None
     content: Raw = Raw(b"null")
     also: ClassVar[frozenset[str]] = frozenset({"caller", "cache_control"})
 
@@ -159,7 +161,7 @@ class Usage(RecordPart, frozen=True, gc=False, kw_only=True):
     cache_creation: CacheCreation | None = None
     server_tool_use: ServerToolCounts | None = None
     service_tier: str | None = None
-    speed: str | None = None
+    speed: Label | None = None
     inference_geo: str | None = None
     output_tokens_details: OutputDetails | None = None
     also: ClassVar[frozenset[str]] = frozenset({"iterations", "cache_deleted_input_tokens", "fallback_credit"})
@@ -175,9 +177,9 @@ class UserMessage(RecordPart, frozen=True, gc=False, kw_only=True):
 class AssistantMessage(RecordPart, frozen=True, gc=False, kw_only=True):
     """An API response, or one block of it: rows with one `id` are one message."""
 
-    id: str | None = None
+    id: Id | None = None
     role: str | None = None
-    model: str | None = None
+    model: Label | None = None
     content: Content = ""
     stop_reason: str | None = None
     usage: Usage | None = None

@@ -38,31 +38,31 @@ from backscroll.records.outside import (
     ToolsUsed,
     WorktreeState,
 )
-from backscroll.records.record import ABSENT, Record
+from backscroll.records.record import ABSENT, Branch, Id, Label, Record
 
 
 class ForkedFrom(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The row that this one is a copy of."""
 
-    session_id: str | None = None
-    message_uuid: str | None = None
+    session_id: Id | None = None
+    message_uuid: Id | None = None
 
 
 class ChainRecord(Record, frozen=True, gc=False, kw_only=True):
     """A row of the conversation's tree, linked to the row before it."""
 
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
+    uuid: Id | None = None
+    parent_uuid: Id | None = None
+    logical_parent_uuid: Id | None = None
     is_sidechain: bool = False
     is_meta: bool = False
-    agent_id: str | None = None
+    agent_id: Id | None = None
     agent_name: str | None = None
     team_name: str | None = None
-    prompt_id: str | None = None
+    prompt_id: Id | None = None
     cwd: str | None = None
-    version: str | None = None
-    git_branch: str | None = None
+    version: Label | None = None
+    git_branch: Branch | None = None
     entrypoint: str | None = None
     forked_from: ForkedFrom | None = None
     also: ClassVar[frozenset[str]] = frozenset({"originalCwd", "userType", "slug", "sessionKind", "session_id"})
@@ -81,14 +81,14 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     message: UserMessage | None = None
     # Mostly repeats the result block, at about 41 % of all bytes: left as JSON until needed.
     tool_use_result: Raw = ABSENT
-    source_tool_assistant_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
-    source_tool_use_id: str | None = field(default=None, name="sourceToolUseID")
+    source_tool_assistant_uuid: Id | None = field(default=None, name="sourceToolAssistantUUID")
+    source_tool_use_id: Id | None = field(default=None, name="sourceToolUseID")
     is_compact_summary: bool = False
     is_visible_in_transcript_only: bool = False
     origin: Origin | None = None
     prompt_source: str | None = None
     permission_mode: str | None = None
-    interrupted_message_id: str | None = None
+    interrupted_message_id: Id | None = None
     tool_denial_kind: str | None = None
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "imagePasteIds", "isAtMentionRead", "mcpMeta", "permissionDecision", "planContent", "queueSkipAttachments",
@@ -101,7 +101,7 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
     """One block of an API response, or a message that the client made (model `<synthetic>`)."""
 
     message: AssistantMessage | None = None
-    request_id: str | None = None
+    request_id: Id | None = None
     is_api_error_message: bool = False
     is_aborted_mid_stream: bool = False
     effort: str | None = None
@@ -118,16 +118,16 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
 class PreservedSegment(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The rows before a compaction that stay in the context, as a run."""
 
-    head_uuid: str | None = None
-    anchor_uuid: str | None = None
-    tail_uuid: str | None = None
+    head_uuid: Id | None = None
+    anchor_uuid: Id | None = None
+    tail_uuid: Id | None = None
 
 
 class PreservedMessages(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The rows before a compaction that stay in the context, one by one."""
 
-    anchor_uuid: str | None = None
-    uuids: list[str] = field(default_factory=list)
+    anchor_uuid: Id | None = None
+    uuids: list[Id] = field(default_factory=list)
     also: ClassVar[frozenset[str]] = frozenset({"allUuids"})
 
 
@@ -158,7 +158,7 @@ class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
     retry_attempt: float | None = None
     max_retries: float | None = None
     retry_in_ms: float | None = None
-    tool_use_id: str | None = field(default=None, name="toolUseID")
+    tool_use_id: Id | None = field(default=None, name="toolUseID")
     hook_count: int | None = None
     hook_infos: Raw = ABSENT
     hook_errors: Raw = ABSENT
@@ -198,8 +198,8 @@ class ProgressRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="prog
     """A running tool (2.1.12 to 2.1.83). Part of the chain but without content: its children skip it."""
 
     data: ProgressData | None = None
-    tool_use_id: str | None = field(default=None, name="toolUseID")
-    parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
+    tool_use_id: Id | None = field(default=None, name="toolUseID")
+    parent_tool_use_id: Id | None = field(default=None, name="parentToolUseID")
 
 
 class UnknownRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="backscroll:unknown"):

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from msgspec import Raw, field
 
 from backscroll.records.content import Content, RecordPart, Text
-from backscroll.records.record import ABSENT, Record, Timestamp
+from backscroll.records.record import ABSENT, Id, Record, Timestamp
 
 
 class Summary(Record, frozen=True, gc=False, kw_only=True, tag="summary"):
     """The title of the conversation whose leaf it names, mostly in another file. Not a compaction."""
 
     summary: str | None = None
-    leaf_uuid: str | None = None
+    leaf_uuid: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({"cwd"})
 
 
@@ -42,7 +42,7 @@ class LastPrompt(Record, frozen=True, gc=False, kw_only=True, tag="last-prompt")
     """The current position in the conversation; `explicit` if the user went back there."""
 
     last_prompt: str | None = None
-    leaf_uuid: str | None = None
+    leaf_uuid: Id | None = None
     explicit: bool = False
     rewound: bool = False
 
@@ -58,7 +58,7 @@ class FileBackup(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"
 class FileSnapshot(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The copies that belong to one prompt, by path."""
 
-    message_id: str | None = None
+    message_id: Id | None = None
     tracked_file_backups: dict[str, FileBackup] = field(default_factory=dict)
     timestamp: Timestamp | None = None
 
@@ -66,7 +66,7 @@ class FileSnapshot(RecordPart, frozen=True, gc=False, kw_only=True, rename="came
 class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file-history-snapshot"):
     """Which copies of edited files there were at a prompt."""
 
-    message_id: str | None = None
+    message_id: Id | None = None
     is_snapshot_update: bool = False
     snapshot: FileSnapshot | None = None
 
@@ -74,7 +74,7 @@ class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file
 class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-history-delta"):
     """A change to such a snapshot."""
 
-    message_id: str | None = None
+    message_id: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({"snapshotMessageId", "trackingPath", "backup", "userMessageId"})
 
 
@@ -142,7 +142,7 @@ class WorktreeState(Record, frozen=True, gc=False, kw_only=True, tag="worktree-s
 class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What replaces a tool's output in the context."""
 
-    tool_use_id: str | None = None
+    tool_use_id: Id | None = None
     replacement: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"kind"})
 
@@ -150,14 +150,14 @@ class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename=
 class ContentReplacement(Record, frozen=True, gc=False, kw_only=True, tag="content-replacement"):
     """Tool outputs that were removed from the context to save space."""
 
-    agent_id: str | None = None
+    agent_id: Id | None = None
     replacements: list[OutputReplacement] = field(default_factory=list)
 
 
 class AttributionSnapshot(Record, frozen=True, gc=False, kw_only=True, tag="attribution-snapshot"):
     """Who wrote how much of which file."""
 
-    message_id: str | None = None
+    message_id: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({
         "surface", "fileStates", "promptCount", "promptCountAtLastCommit", "permissionPromptCount",
         "permissionPromptCountAtLastCommit", "escapeCount", "escapeCountAtLastCommit",
@@ -167,7 +167,7 @@ class AttributionSnapshot(Record, frozen=True, gc=False, kw_only=True, tag="attr
 class ForkContextRef(Record, frozen=True, gc=False, kw_only=True, tag="fork-context-ref"):
     """The conversation that a forked agent began with, by reference instead of by copy."""
 
-    agent_id: str | None = None
+    agent_id: Id | None = None
     parent_session_id: str | None = None
     parent_last_uuid: str | None = None
 

@@ -5,6 +5,11 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta, Raw, Struct, field
 
+Id = Annotated[str, Meta(max_length=200)]
+Label = Annotated[str, Meta(max_length=100)]
+"""Names that are keys of an index. Claude Code writes at most a few dozen characters; a longer one is no name that we
+know, and is left out like any other value of the wrong type: databases limit the size of a key."""
+Branch = Annotated[str, Meta(max_length=255)]
 Timestamp = Annotated[datetime, Meta(tz=True)]
 """A moment with its time zone. Rows repeat it after a resume: not an order."""
 
@@ -15,6 +20,6 @@ class Record(Struct, frozen=True, gc=False, kw_only=True, tag_field="type", rena
     """One JSON object of a session file. `raw` is the bytes it was decoded from, and any bytes before them."""
 
     raw: bytes = field(default=b"", name="~raw")
-    session_id: str | None = None
+    session_id: Id | None = None
     timestamp: Timestamp | None = None
     also: ClassVar[frozenset[str]] = frozenset()

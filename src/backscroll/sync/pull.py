@@ -7,6 +7,7 @@ its bytes are there, and are not added again.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Final
 
 from backscroll.archive.catalogue import AddedBytes
 from backscroll.archive.forgetting import owned_key
@@ -51,6 +52,8 @@ Writing = Callable[[], AbstractContextManager[Writer]]
 """Gives the archive to be written to. It is held for one bundle, and never while the remote is asked for something."""
 
 
+LONGEST_NAME: Final = 2400
+"""Of a home and a path, in bytes of a database: names are keys of its index. Claude Code writes no longer one."""
 Incoming = Callable[[str, bytes], bytes]
 """What is kept of a segment of the file with this path: as many bytes, perhaps others."""
 
@@ -218,7 +221,7 @@ class Receiver:
     def _take_entry(self, entry: Entry) -> None:
         key = file_key(entry)
         facts = entry.file
-        if facts is None or not _is_safe(key.path):
+        if facts is None or not _is_safe(key.path) or _key_size(f"{key.home}{key.path}") > LONGEST_NAME:
             return
         if self._writer.is_forgotten(key.home, key.path, self._machine):
             self._done.ignored += 1
@@ -312,3 +315,8 @@ def _is_safe(path: str) -> bool:
     """Whether a path from another machine is one that Claude Code writes."""
     parts = path.split("/")
     return all(part not in ("", ".", "..") for part in parts) and not isinstance(place_of(parts), LeftOut)
+
+
+def _key_size(name: str) -> int:
+    """How many bytes a name takes at most."""
+    return sum(1 if letter.isascii() else 4 for letter in name)

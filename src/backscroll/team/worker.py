@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, storage_error
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.changes import catalogue_stamp
@@ -139,7 +139,10 @@ class Worker:
             with self._more:
                 self._more.notify()
             with self._log.telling(job) if self._log else nullcontext():
-                self._do(job)
+                try:
+                    self._do(job)
+                except OSError as error:  # a full disk is not a bug
+                    raise storage_error(error, f"cannot do the job {job.kind} of {job.about}") from error
         return True
 
     def look_for_objects(self) -> None:
