@@ -336,7 +336,7 @@ def _command_uses(request: Request, prompts: "Sequence[SavedPrompt]") -> dict[st
     from backscroll.library.prompts.command_uses import command_uses
 
     try:
-        with open_library(request, with_text=True) as library:
+        with open_library(request, with_text=True, soon=True) as library:
             return command_uses(library, prompts)
     except BackscrollError:
         return {}
