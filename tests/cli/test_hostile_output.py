@@ -87,6 +87,11 @@ SHOWN = (
     ("recall", "press", "hit"),
     ("recall", "press", "hit", "--json"),
     ("recalls",),
+    ("prompts",),
+    ("prompts", "--json"),
+    ("prompts", "show", "hostile"),
+    ("prompts", "fill", "hostile", "x=\x1b]0;x\x07\u202e"),
+    ("prompts", "install", "hostile", "--print"),
     ("saved",),
     ("update", "--verbose"),
     ("keep", "--verbose"),
@@ -159,6 +164,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> HostilePlace:
             place.answer("pin", FIELDS, "--quiet")
             place.answer("search", "--save", f"s{words}".replace("\n", " "), "press hit release", "--quiet")
             place.answer("recalls", "--save", f"press {words}", "--quiet")
+    controls = [control.encode("utf-8", "replace").decode() for control in CONTROLS]
+    prompt = {"name": "hostile", "text": f"{{{{x}}}} {''.join(controls)}", "description": controls[0]}
+    others = [{**prompt, "name": f"{number}{control}", "tags": [control]} for number, control in enumerate(controls)]
+    (place.library / "prompts.json").write_text(json.dumps({"prompts": [prompt, *others]}))  # as we never write it
     return place
 
 

@@ -47,13 +47,16 @@ def write_prompts(prompts: Sequence["SavedPrompt"], runs: Mapping[str, int]) -> 
 def write_prompt(prompt: "SavedPrompt", runs: int) -> None:
     """Print a prompt and what is known of it."""
     about = f"  {clean_line(prompt.description)}" if prompt.description else ""
-    write(heading(prompt.name) + about)
+    write(heading(clean_line(prompt.name)) + about)
     if prompt.tags:
         write(f"tags: {', '.join(map(clean_line, prompt.tags))}")
     if prompt.variables:
         write(f"variables: {', '.join(map(clean_line, prompt.variables))}")
     if prompt.source:
         write(f"from: {clean_line(prompt.source.chat[:8])}/{clean_line(prompt.source.message[:8])}")
-    write(f"used: {plural(prompt.uses + runs, 'time')}" + (f", {runs:,} of them as /{prompt.name}" if runs else ""))
+    write(
+        f"used: {plural(prompt.uses + runs, 'time')}"
+        + (f", {runs:,} of them as /{clean_line(prompt.name)}" if runs else "")
+    )
     click.echo()
     write(clean(prompt.text))
