@@ -2,9 +2,11 @@
 
     python -m bench.sync HOME [--json FILE]
 
-Pushes into a folder, masked and in full, and, if SeaweedFS is installed, into a bucket of a real S3 server; restic, if
-it is installed, backs up the same home into the same kinds of places in the same run. CPU seconds are of the process
-that does the work; requests and bytes are counted at the remote.
+Pushes into a folder, masked and in full, and, if SeaweedFS is installed (it is one of the packages for development),
+into a bucket of a real S3 server. Then the command itself is run as a user runs it, and restic, if it is installed
+(`apt install restic`), backs up the same home into the same kinds of places. CPU seconds and memory are of the process
+that does the work. For a bucket, requests and bytes are counted on the wire, in both directions; for a folder, at the
+remote. `bench/team.py` has the same for a team server, beside agentsview.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -41,10 +43,19 @@ from backscroll.sync.pull import pull
 from backscroll.sync.push import Sender, push
 from backscroll.sync.remotes import Folder, Remote, RemoteObject
 from backscroll.sync.state import SyncState
+from bench.wire import Wire, counted_wire
 
 RECORD = b'{"type":"user","uuid":"bench","message":{"role":"user","content":"one more record"}}\n'
 
 
+LAUNCH = """
+import json, resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss >> 10]))
+"""
+"""Runs a command in a small process: the memory of the one that starts it would count as its own."""
 SETTLE_SECONDS = 5.0
 """After the start of a process that follows, until it has nothing more to do."""
 
@@ -58,7 +69,10 @@ class Measured:
     cpu: float
     requests: int = 0
     bytes_sent: int = 0
+    """To a bucket: sent and received."""
     megabytes_a_second: float = 0.0
+    memory: int = 0
+    """The most that its process took, in MB; 0 for a part of this one."""
 
 
 class Counted:
@@ -122,19 +136,18 @@ class Machine:
         return taken
 
 
-def measure(step: str, remote: Counted, act: Callable[[], int]) -> Measured:
+def measure(step: str, remote: Counted, act: Callable[[], int], wire: Wire | None) -> Measured:
     """Run one step."""
-    requests, sent = remote.requests, remote.sent
+    counts = wire.counts() if wire else (remote.requests, remote.sent)
     wall, cpu = time.perf_counter(), time.process_time()
     size = act()
-    seconds = time.perf_counter() - wall
-    return Measured(
-        step, round(seconds, 3), round(time.process_time() - cpu, 3), remote.requests - requests, remote.sent - sent,
-        round(size / 1e6 / seconds, 1) if size else 0.0,
-    )  # fmt: skip
+    seconds, used = time.perf_counter() - wall, time.process_time() - cpu
+    after = wire.counts() if wire else (remote.requests, remote.sent)
+    rate = round(size / 1e6 / seconds, 1) if size else 0.0
+    return Measured(step, round(seconds, 3), round(used, 3), after[0] - counts[0], after[1] - counts[1], rate)
 
 
-def run(home: Path, root: Path) -> Iterator[Measured]:
+def run(home: Path, root: Path, wire: Wire | None) -> Iterator[Measured]:
     """All steps."""
     copy = root / "home"
     shutil.copytree(home, copy, symlinks=True)
@@ -142,23 +155,62 @@ def run(home: Path, root: Path) -> Iterator[Measured]:
     laptop = Machine(root, "laptop")
     laptop.keep(copy)
     for name, remote in remotes(root):
+        counting = wire if name == "s3" else None
         for mode in (SyncMode.FULL, SyncMode.REDACTED):
             counted = Counted(remote(f"{mode}"))
             state = f"{name}-{mode}"
             first = f"{name}, {mode}"
-            yield measure(f"{first}: first push", counted, partial(laptop.push, counted, mode, state))
-            yield measure(f"{first}: nothing new", counted, partial(laptop.push, counted, mode, state))
-            with session.open("ab") as file:
-                file.write(RECORD)
+            push = partial(laptop.push, counted, mode, state)
+            yield measure(f"{first}: first push", counted, push, counting)
+            yield measure(f"{first}: nothing new", counted, push, counting)
+            append(session)
             laptop.keep(copy)
-            yield measure(f"{first}: one record", counted, partial(laptop.push, counted, mode, state))
+            yield measure(f"{first}: one record", counted, push, counting)
             other = Machine(root, f"other-{state}")
-            yield measure(f"{first}: pull of everything", counted, partial(other.pull, counted))
+            yield measure(f"{first}: pull of everything", counted, partial(other.pull, counted), counting)
     print(f"most memory of the pushes and pulls: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
     yield followed(copy, root, session)
+    size = sum(path.stat().st_size for path in copy.rglob("*") if path.is_file())
+    for name, place in (("folder", str(root / "remote" / "command")), ("s3", f"s3://bucket/{root.name}-command")):
+        if name == "folder" or wire:
+            yield from command(copy, root / f"command-{name}", name, place, session, wire)
     if shutil.which("restic"):
-        for name, repository in restic_places(root):
-            yield from restic(copy, name, repository, session)
+        for name, place in restic_places(root):
+            yield from restic(copy, name, place, session, size, wire)
+
+
+def append(session: Path) -> None:
+    """One more record."""
+    with session.open("ab") as file:
+        file.write(RECORD)
+
+
+def process(
+    step: str, arguments: Sequence[str], wire: Wire | None, size: int = 0, environment: Mapping[str, str] | None = None
+) -> Measured:
+    """Run a command."""
+    counts = wire.counts() if wire else (0, 0)
+    launched = [sys.executable, "-S", "-c", LAUNCH, *arguments]
+    told = subprocess.run(launched, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, check=True)
+    seconds, cpu, memory = json.loads(told.stdout)
+    after = wire.counts() if wire else (0, 0)
+    rate = round(size / 1e6 / seconds, 1) if size else 0.0
+    counted = after[0] - counts[0], after[1] - counts[1]
+    return Measured(step, round(seconds, 3), round(cpu, 3), *counted, rate, memory)
+
+
+def command(home: Path, library: Path, name: str, place: str, session: Path, wire: Wire | None) -> Iterator[Measured]:
+    """The command as a user runs it, with what is found and kept before the sync."""
+    options = ("--home", str(home), "--library", str(library))
+    counting = wire if name == "s3" else None
+
+    def backscroll(step: str, *arguments: str) -> Measured:
+        return process(f"command, {name}: {step}", (sys.executable, "-m", "backscroll", *arguments, *options), counting)
+
+    yield backscroll("sync add --yes", "sync", "add", "bench", place, "--yes")
+    yield backscroll("nothing new", "sync")
+    append(session)
+    yield backscroll("one record", "sync")
 
 
 def followed(home: Path, root: Path, session: Path) -> Measured:
@@ -209,38 +261,27 @@ def restic_places(root: Path) -> Iterator[tuple[str, str]]:
         yield "s3", f"s3:{os.environ['AWS_ENDPOINT_URL']}/bucket/{root.name}-restic"
 
 
-def restic(home: Path, name: str, repository: str, session: Path) -> Iterator[Measured]:
+def restic(home: Path, name: str, repository: str, session: Path, size: int, wire: Wire | None) -> Iterator[Measured]:
     """The same with restic."""
-    environment = {**os.environ, "RESTIC_PASSWORD": "bench", "RESTIC_REPOSITORY": repository}
-
-    def act(*command: str) -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(["restic", "--quiet", *command], env=environment, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    act("init")
-    size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+    places = {"RESTIC_PASSWORD": "bench", "RESTIC_REPOSITORY": repository}
+    counting = wire if name == "s3" else None
+    process("", ("restic", "--quiet", "init"), None, environment=places)
     for step in ("first push", "nothing new", "one record"):
         if step == "one record":
-            with session.open("ab") as file:
-                file.write(RECORD)
-        wall = time.perf_counter()
-        cpu = act("backup", str(home))
-        seconds = time.perf_counter() - wall
-        rate = size / 1e6 / seconds if step == "first push" else 0.0
-        yield Measured(f"restic, {name}: {step}", round(seconds, 3), round(cpu, 3), megabytes_a_second=round(rate, 1))
+            append(session)
+        backup = ("restic", "--quiet", "backup", str(home))
+        yield process(f"restic, {name}: {step}", backup, counting, size if step == "first push" else 0, places)
 
 
 def measured(home: Path, root: Path) -> Iterator[Measured]:
     """All steps, with an S3 server if there is one."""
     weed = find_weed()
     if weed is None:
-        yield from run(home, root)
+        yield from run(home, root, None)
         return
-    with s3_server(weed, root / "s3") as address:
-        os.environ.update(KEYS, AWS_ENDPOINT_URL=address)
-        yield from run(home, root)
+    with s3_server(weed, root / "s3") as address, counted_wire(address) as wire:
+        os.environ.update(KEYS, AWS_ENDPOINT_URL=wire.address)
+        yield from run(home, root, wire)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -254,8 +295,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for one in measured(options.home, Path(folder)):
             found.append(one)
             rate = f"{one.megabytes_a_second:8.1f} MB/s" if one.megabytes_a_second else ""
+            memory = f"{one.memory:4} MB of memory" if one.memory else ""
             print(f"{one.step:52} {one.seconds:8.2f} s  {one.cpu:7.2f} s CPU  {one.requests:4} requests"
-                  f"  {one.bytes_sent:>12,} bytes {rate}", flush=True)  # fmt: skip
+                  f"  {one.bytes_sent:>12,} bytes {rate} {memory}", flush=True)  # fmt: skip
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in found], indent=2) + "\n", encoding="utf-8")
     return 0

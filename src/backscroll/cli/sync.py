@@ -317,7 +317,6 @@ def sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
     """Sync with these remotes, and say what was done."""
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep
-    from backscroll.library.local import local_library
     from backscroll.library.syncing.automatic import syncs_by_itself
     from backscroll.library.syncing.sync import BUSY, sync
 
@@ -330,6 +329,8 @@ def sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
         with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
             done.append(sync(settings, remote, progress.set_total, progress.add))
     if any(one.has_taken for one in done):
+        from backscroll.library.local import local_library  # most syncs take nothing, and need no index
+
         with local_library(settings, homes) as library:
             if any(one.must_rebuild for one in done):
                 library.rebuild()

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 from backscroll.disk import FileLock, private_folder
 from backscroll.errors import BackscrollError, Busy
 from backscroll.library.archives import find_archive
-from backscroll.library.indexing.follow import News
-from backscroll.library.indexing.shared_writer import SharedWriter
 from backscroll.library.syncing.remote_settings import RemoteSettings, note_remote, read_remotes, sync_folder_of
 from backscroll.settings import Settings
 
 if TYPE_CHECKING:
+    from backscroll.library.indexing.follow import News
+    from backscroll.library.indexing.shared_writer import SharedWriter
     from backscroll.library.syncing.sync import Synced
 
 QUIET_SECONDS: Final = 0.2
@@ -55,7 +55,7 @@ class AutomaticSync:
         self._tries: dict[str, tuple[float, float]] = {}
         """Of each remote that failed: when it is tried again, and how long the wait was."""
 
-    def begin(self, shared: SharedWriter) -> None:
+    def begin(self, shared: "SharedWriter") -> None:
         """The archive is open for writing; begin, or go on with it."""
         self._shared = shared
         if self._thread is None:
@@ -71,8 +71,12 @@ class AutomaticSync:
         self._tries.clear()
         self._wake.set()
 
-    def news(self) -> News | None:
+    def news(self) -> "News | None":
         """What was taken from other machines since this was last asked."""
+        from backscroll.library.indexing.follow import (
+            News,  # who follows has it already, and others need not wait for it
+        )
+
         with self._lock:
             if not self._has_news:
                 return None
