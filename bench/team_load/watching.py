@@ -12,14 +12,12 @@ from bench.team_load.server import LoadServer
 
 LOOK_SECONDS = 0.03
 SAMPLE_SECONDS = 5.0
+FLUSH_SECONDS = 10.5
+"""After so long an idle connection of PostgreSQL has told what it counted."""
 TICKS = os.sysconf("SC_CLK_TCK")
 FOUND = """
 select l.word from unnest(%s::text[], %s::int[]) as asked (word, build)
 join lexicon l on l.build = asked.build and l.word = asked.word
-"""
-ROWS = """
-select coalesce(sum(n_tup_ins), 0), coalesce(sum(n_tup_upd), 0), coalesce(sum(n_tup_del), 0)
-from pg_stat_all_tables where schemaname = %s
 """
 BY_TABLE = """
 select schemaname || '.' || relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_all_tables
@@ -136,10 +134,10 @@ def memory_of(pid: int) -> int:
     return 0
 
 
-def rows_touched(server: LoadServer) -> dict[str, tuple[int, int, int]]:
-    """How many rows were inserted, updated and deleted so far, by table."""
+def rows_touched(server: LoadServer, wait: float = 0.0) -> dict[str, tuple[int, int, int]]:
+    """How many rows were inserted, updated and deleted so far, by table; all of them after FLUSH_SECONDS."""
+    time.sleep(wait)
     with server.superuser() as connection:
-        connection.execute("select pg_stat_force_next_flush()")
         return {name: (new, changed, gone) for name, new, changed, gone in connection.execute(BY_TABLE)}
 
 
