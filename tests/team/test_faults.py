@@ -52,6 +52,10 @@ class Server:
         with self.served.context.database.transaction() as connection:
             return person_of(connection, 1, machine.device.name.partition("/")[0])
 
+    def owner(self) -> Person:
+        with self.served.context.database.transaction() as connection:
+            return person_of(connection, 1, "admin")
+
     def finish(self) -> None:
         """Do every job, also those of a worker that died: PostgreSQL may take a moment to notice that it did."""
         database = self.served.context.database

@@ -230,3 +230,18 @@ def _write_hostile(machine: Machine, session: str, field: str) -> None:
         for row in rows[:2] if field != "leafUuid" else rows[2:]:
             row[field] = f"/{long}" if field == "cwd" else long
     machine.device.write(session_path(session), b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+
+
+def test_a_home_whose_name_fits_into_no_key_stops_no_machine(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    with fresh_database(postgres) as url, serving(url, tmp_path / "server") as served:
+        (ada,) = invited(served, "ada")
+        deep = tmp_path.joinpath(*(_noise(f"folder {n}", 200) for n in range(14)))
+        odd, usual = (machine_of(served, ada, tmp_path / "machines", name) for name in ("odd", "usual"))
+        odd.device.home = deep
+        (deep / "projects").mkdir(parents=True)
+        odd.push(b=MORE)
+        usual.push(a=SAID)
+        browser = served.signed_in("ada")
+        until(lambda: _has_no_jobs(served) and len(_chats(browser)) == 1, lambda: _hurry(served))
+        assert _chats(browser)[0][0] == session_uuid("a")
+        assert odd.device.verify(odd.remote, deep=True).is_whole

@@ -1,0 +1,80 @@
+"""A worker that is killed while it masks a library, or removes what a machine took back: the next one finishes it."""
+
+import signal
+
+from backscroll.sync.policy import SyncMode
+from backscroll.team.libraries import Libraries
+from backscroll.team.project_rules import mask_arrivals
+from tests.support.drawings import session_uuid
+from tests.support.samples import some
+from tests.team.sending import Machine
+from tests.team.test_faults import OTHER, Server, server
+
+__all__ = ["server"]
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SAID = f"@ cwd=/home/dev/shop\na <- - user: use {TOKEN} for the zyxparser\nb <- a assistant(m1): it is used"
+
+
+def _pushed(server: Server) -> Machine:
+    machine = server.new_machine()
+    machine.push(a=SAID, b=OTHER)
+    server.finish()
+    return machine
+
+
+def _kept(server: Server, machine: Machine) -> bytes:
+    """All that the library of a machine's person keeps."""
+    libraries = Libraries(server.data, server.served.context.database)
+    with libraries.to_read(server.person(machine).handle) as library:
+        archive = library.archive
+        assert archive is not None
+        return b"".join(
+            piece for file in archive.files.values() for version in file.versions for piece in archive.content(version)
+        )
+
+
+def test_a_worker_that_is_killed_while_it_masks_leaves_no_secret(server: Server) -> None:
+    points, dies_at = 1, 0
+    while dies_at <= points:
+        machine = _pushed(server)
+        with server.served.context.database.transaction() as connection:
+            mask_arrivals(connection, server.owner(), is_on=True)
+            connection.execute("delete from job where about <> %s", (server.person(machine).handle,))
+        died = server.run("work", dies_at, server.address, server.data)
+        if dies_at == 0:
+            points = int(died.stdout)
+            assert points > 3
+        else:
+            assert died.returncode == -signal.SIGKILL, (dies_at, died.stderr)
+        server.finish()
+        assert TOKEN.encode() not in _kept(server, machine), dies_at
+        browser = server.served.signed_in(server.person(machine).handle)
+        assert TOKEN not in browser.get(f"/chats/{session_uuid('a')}").text, dies_at
+        found = browser.get("/api/v1/search", params={"q": f'"{TOKEN}"'}).json()
+        assert found["chats"] == [], dies_at
+        assert len(browser.get("/api/v1/chats").json()["chats"]) == 2, dies_at
+        assert machine.device.verify(machine.remote, deep=True).is_whole, dies_at
+        with server.served.context.database.transaction() as connection:
+            mask_arrivals(connection, server.owner(), is_on=False)
+        dies_at += max(1, points // 4)
+
+
+def test_a_worker_that_is_killed_while_it_removes_what_was_taken_back_finishes(server: Server) -> None:
+    points = 12
+    for dies_at in [0, *some(range(1, points), points)]:
+        machine = _pushed(server)
+        shop = session_uuid("a")
+        machine.device.mode_of = lambda file, shop=shop: SyncMode.OFF if shop in file.path else SyncMode.FULL  # type: ignore[misc]
+        machine.device.push(machine.remote)
+        died = server.run("work", dies_at, server.address, server.data)
+        assert died.returncode in (0, -signal.SIGKILL), died.stderr
+        server.finish()
+        assert b"zyxparser" not in _kept(server, machine), dies_at
+        assert b"zyxquokka" in _kept(server, machine), dies_at
+        browser = server.served.signed_in(server.person(machine).handle)
+        assert [chat["id"] for chat in browser.get("/api/v1/chats").json()["chats"]] == [session_uuid("b")], dies_at
+        machine.device.mode_of = lambda _: SyncMode.FULL
+        machine.device.push(machine.remote)
+        server.finish()
+        assert b"zyxparser" in _kept(server, machine), dies_at
+        assert machine.device.verify(machine.remote, deep=True).is_whole, dies_at
