@@ -1,11 +1,11 @@
 """How well half-remembered chats are found and questions answered: written by hand, over real sessions.
 
-    python -m bench.relevance [--corpus FOLDER] [--half tune|report|both] [--peers fast-resume,…] [--cache DIR]
+    python -m bench.relevance [--corpus FOLDER] [--half tune|report|unseen|all] [--peers fast-resume,…] [--cache DIR]
                               [--show-misses 0] [--json]
 
 The queries name the right chat, and the questions the fact that a right answer has, or none where no chat answers
 (`queries.toml`, `questions.toml`). Chats are split into two halves by their id: choose weights with `tune`, and report
-`report`. Search is asked for as many chats as the command shows, `recall` within its default budget.
+`report`. The questions of `unseen.toml` were written last, and are reported apart. Search is asked for as many chats as the command shows, `recall` within its default budget.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.decode import find_corpus
 from bench.peers import DEFAULT_CACHE, PEERS, Peer, install_peers
-from bench.relevance.asked import HALVES, AskedQuery, AskedQuestion, queries, questions
+from bench.relevance.asked import HALVES, PARTS, AskedQuery, AskedQuestion, queries, questions
 from bench.relevance.engines import OURS, Search, our_answer, our_library, our_search, peer_search
 from bench.relevance.home import build_home
 from bench.relevance.scores import DEPTH, Answered, Ranks, Score, answered_of, rank_of, scores_of
@@ -31,7 +31,7 @@ class Measured:
 
     def __init__(self, sessions: Mapping[str, set[str]], half: str) -> None:
         self._sessions = sessions
-        wanted = HALVES if half == "both" else (half,)
+        wanted = PARTS if half == "all" else (half,)
         self._queries = [query for query in queries() if query.half in wanted]
         self._questions = [question for question in questions() if question.half in wanted]
         self.ranks: dict[str, dict[AskedQuery, int | None]] = {}
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code: 2 where there are no sessions to ask about."""
     parser = argparse.ArgumentParser(prog="python -m bench.relevance", description="How well the right chat is found.")
     parser.add_argument("--corpus", type=Path, help="the folder of real sessions (default: $BACKSCROLL_CORPUS)")
-    parser.add_argument("--half", choices=(*HALVES, "both"), default="both")
+    parser.add_argument("--half", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--peers", default="", help=f"which to ask too: {','.join(kind.name for kind in PEERS)}")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="the folder of the peers' venvs")
     parser.add_argument("--show-misses", type=int, default=0, metavar="N", help="print N misses of each engine")

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 HERE: Final = Path(__file__).parent
 HALVES: Final = ("tune", "report")
+UNSEEN: Final = "unseen"
+"""Questions that were written last, and that no rule was chosen with."""
+PARTS: Final = (*HALVES, UNSEEN)
 KINDS: Final = ("paraphrase", "filler", "typo", "identifier", "error", "command", "language", "detail")
 NEARNESS: Final = ("far", "near")
 
@@ -37,11 +40,12 @@ class AskedQuestion:
     chat: str = ""
     facts: tuple[str, ...] = ()
     """An answer has one of these."""
+    is_unseen: bool = False
 
     @property
     def half(self) -> str:
-        """By the chat, or by the question if there is no chat."""
-        return half_of(self.chat or self.text)
+        """By the chat, or by the question if there is no chat; the unseen ones are a part of their own."""
+        return UNSEEN if self.is_unseen else half_of(self.chat or self.text)
 
 
 def half_of(name: str) -> str:
@@ -59,16 +63,17 @@ def queries() -> list[AskedQuery]:
 
 
 def questions() -> list[AskedQuestion]:
-    """All questions for `recall`: those with an answer, then those without."""
+    """All questions for `recall`; of each file those with an answer first."""
     return list(_questions())
 
 
 def _questions() -> Iterator[AskedQuestion]:
-    read = _read("questions.toml")
-    for asked in read["answerable"]:
-        yield AskedQuestion("answerable", asked["question"], asked["chat"], tuple(asked["facts"]))
-    for asked in read["unanswerable"]:
-        yield AskedQuestion(asked["kind"], asked["question"])
+    for name, is_unseen in (("questions.toml", False), ("unseen.toml", True)):
+        read = _read(name)
+        for asked in read["answerable"]:
+            yield AskedQuestion("answerable", asked["question"], asked["chat"], tuple(asked["facts"]), is_unseen)
+        for asked in read["unanswerable"]:
+            yield AskedQuestion(asked["kind"], asked["question"], is_unseen=is_unseen)
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.relevance.asked import HALVES, KINDS, AskedQuery, AskedQuestion
+from bench.relevance.asked import HALVES, KINDS, PARTS, AskedQuery, AskedQuestion
 
 DEPTH: Final = 10
 TOTAL: Final = "all"
@@ -61,8 +61,8 @@ def score(engine: str, half: str, kind: str, ranks: Sequence[int | None]) -> Sco
 
 
 def answered_of(right: Mapping[AskedQuestion, bool]) -> Iterator[Answered]:
-    """How many questions got the right answer, by half and kind."""
-    for half in HALVES:
+    """How many questions got the right answer, by part and kind."""
+    for half in PARTS:
         for kind in ("answerable", "near", "far"):
             asked = [good for question, good in right.items() if question.half == half and question.kind == kind]
             yield Answered(half, kind, len(asked), sum(asked))
