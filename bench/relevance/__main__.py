@@ -5,7 +5,8 @@
 
 The queries name the right chat, and the questions the fact that a right answer has, or none where no chat answers
 (`queries.toml`, `questions.toml`). Chats are split into two halves by their id: choose weights with `tune`, and report
-`report`. The questions of `unseen.toml` were written last, and are reported apart. Search is asked for as many chats as the command shows, `recall` within its default budget.
+`report`. The questions of `unseen.toml` were written last, and are reported apart. Search is asked for as many
+chats as the command shows, `recall` within its default budget.
 """
 
 import argparse

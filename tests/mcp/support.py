@@ -22,7 +22,7 @@ from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.pool import RefreshedPool
-from backscroll.mcp.quoting import Frame
+from backscroll.mcp.quoting import LETTERS, Frame
 from backscroll.mcp.tools import TOOLS
 from backscroll.mcp.transports import StartedMcpServer, serve_http
 from tests.library.support import Shelf
@@ -126,7 +126,7 @@ def check_frames(text: str) -> None:
         if text[at] == "⟦":
             assert opened is None, text
             opened = text[at + 1 : at + 7]
-            assert opened == "key an" or all(letter in "0123456789abcdef" for letter in opened), text
+            assert opened == "key an" or all(letter in LETTERS for letter in opened), text
         elif text[at] == "⟧":
             assert opened is not None, text
             assert text[at - 6 : at] == opened, text

@@ -1,5 +1,7 @@
 """Messages of a chat as text, for tools and resources."""
 
+from itertools import chain
+
 import msgspec
 
 from backscroll.conversation.agents import Agent
@@ -62,7 +64,9 @@ def open_chat(context: CallContext, name: str, *, branch: int = 1, agent: str = 
 
 
 def _at_message(reader: ChatReader, message: str) -> ReadTarget:
-    for name in dict.fromkeys((message, _whole(reader.branch_messages(), message))):
+    branches = range(1, max(1, len(reader.chat.branches)) + 1)
+    names = (_whole(reader.branch_messages(branch), message) for branch in branches)
+    for name in chain([message], names):
         if (located := reader.locate(name)) is not None:
             return ReadTarget(reader, reader.branch_messages(located[0]), located[0], None, located[1])
     for agent in reader.chat.agents:

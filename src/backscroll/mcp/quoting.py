@@ -13,6 +13,8 @@ from backscroll.render.terminal import clean
 
 OPENING: Final = "⟦"
 CLOSING: Final = "⟧"
+LETTERS: Final = "bcdfghjklmnpqrstvwxz"
+"""A key of letters is two tokens, one of digits six; without vowels it is no word."""
 LONGEST_LINE: Final = 2_000
 """How many characters are considered for one line."""
 
@@ -21,7 +23,7 @@ class Frame:
     """The frame of all quotations in one answer."""
 
     def __init__(self, key: str | None = None) -> None:
-        self.key = key or secrets.token_hex(3)
+        self.key = key or "".join(secrets.choice(LETTERS) for _ in range(6))
 
     @property
     def note(self) -> str:

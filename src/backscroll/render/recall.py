@@ -15,7 +15,6 @@ LONGEST_QUESTION: Final = 300
 LONGEST_TITLE: Final = 60
 LONGEST_PROJECT: Final = 30
 ID: Final = 8
-"""So much of an id is shown, and is enough to find it by."""
 
 
 class CitedSource(Protocol):
@@ -51,11 +50,16 @@ def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which t
 
 def citation(source: CitedSource) -> str:
     """The source on one line: time, project, chat, and the ids to find it."""
+    return f"{described(source)} {short_id(source.chat)}/{short_id(source.message)}"
+
+
+def described(source: CitedSource) -> str:
+    """The source without ids."""
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
     title = clean_line(source.title)[:LONGEST_TITLE]
     role = f"{source.role} of an agent" if source.agent else source.role
-    return f"{when} {project or '/'}, {title} ({clean_line(role)}) {_id(source.chat)}/{_id(source.message)}"
+    return f"{when} {project or '/'}, {title} ({clean_line(role)})"
 
 
 def quote_lines(text: str) -> Iterable[str]:
@@ -99,5 +103,6 @@ def source_as_json(source: CitedSource) -> dict[str, Any]:
     }
 
 
-def _id(name: str) -> str:
+def short_id(name: str) -> str:
+    """The start of an id, which is enough to find it by."""
     return clean_line(name)[:ID]

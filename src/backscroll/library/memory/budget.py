@@ -39,8 +39,9 @@ def tokens_of(text: str) -> int:
 
 
 def in_lines(text: str, a_line: int) -> int:
-    """The same, including the frame around each line."""
-    return tokens_of(text) + a_line * (1 + text.count("\n"))
+    """The same, including the frame around each line, and what escaping the text for JSON adds."""
+    escaped = text.count('"') + text.count("\\") + 2 * text.count("\t")
+    return tokens_of(text) + a_line * (1 + text.count("\n")) + escaped
 
 
 def cut_to(text: str, tokens: int, a_line: int = 0) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from backscroll.library.memory.budget import in_lines, tokens_of
+from backscroll.library.memory.budget import in_lines
 from backscroll.query.tree import Field, Part
 from backscroll.store.batches import EPOCH
 from backscroll.store.reader import Hit, StoredChat
@@ -12,10 +12,12 @@ from backscroll.store.reader import Hit, StoredChat
 DEFAULT_TOKENS: Final = 2000
 FEWEST_TOKENS: Final = 200
 """Smaller budgets are raised to this one, which is just enough for one useful passage with its source."""
-HEADING: Final = 60
-"""Tokens that a door may add around an answer."""
-AROUND_PASSAGE: Final = 36
-"""Tokens that a door may add around a passage, such as its time, besides its source and text."""
+HEADING: Final = 84
+"""Tokens that a door may add around an answer. The longest is that of an MCP tool, which explains its quotations."""
+AROUND_PASSAGE: Final = 57
+"""Tokens that a door may add around a passage, such as its time, besides its source and text. MCP needs the most, for
+the names of its fields and the frame; text needs 36, but a budget holds the same passages in every format.
+"""
 A_LINE: Final = 3
 """Tokens that a door may add around each line of a passage."""
 
@@ -57,7 +59,7 @@ def cost_of(passage: RecalledPassage) -> int:
     source = passage.source
     project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     said = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
-    return AROUND_PASSAGE + sum(map(tokens_of, said)) + in_lines(passage.text, A_LINE)
+    return AROUND_PASSAGE + sum(in_lines(one, 0) for one in said) + in_lines(passage.text, A_LINE)
 
 
 def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:

@@ -1,14 +1,15 @@
 """`recall`: answer a question in plain words with the most relevant passages."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.mcp.answers import LARGER, Quoted, Time, ToolAnswer, fit
+from backscroll.mcp.answers import LARGER, Quoted, ToolAnswer, fit
 from backscroll.mcp.arguments import IncludeCurrent, Since, ToolArguments, Until
-from backscroll.mcp.call_context import CallContext, utc_minutes, window_of
+from backscroll.mcp.call_context import CallContext, window_of
 from backscroll.mcp.quoting import name_of
+from backscroll.render.recall import described, short_id
 
 LONGEST_ASKED: Final = 30
 """Tokens of the question that are repeated where nothing was found."""
@@ -27,24 +28,21 @@ class RecallArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class RecalledQuote(Struct, kw_only=True, omit_defaults=True):
-    """A passage and its source."""
+    """A passage and its source, in few tokens: a budget holds as many passages as in the text of the command."""
 
-    chat: str | None
-    title: Quoted | None = None
-    project: Quoted | None = None
+    chat: Annotated[str | None, Meta(description="The start of its id; read finds it by that.")]
     message: str | None
-    when: Time | None
-    role: str
-    agent: str | None = None
-    text: Quoted
-    shortened: Annotated[bool, Meta(description="Read the full text with read, by its message.")] = False
+    text: Annotated[
+        Quoted,
+        Meta(description="When (UTC), project, title, role; then the passage. … marks where it is cut: use read."),
+    ]
 
 
 class RecallAnswer(ToolAnswer, kw_only=True):
     """Passages, the most relevant first."""
 
     passages: list[RecalledQuote]
-    hint: Annotated[Quoted, Meta(description="What is missing where nothing was found, or how to get more.")] = ""
+    hint: Annotated[Quoted, Meta(description="What is missing, where nothing was found.")] = ""
 
 
 def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
@@ -67,32 +65,18 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
     )
     pending = context.pending()
     passages = found.passages
-    hint = found.hint if passages else f"nothing found about {cut_to(wanted.question, LONGEST_ASKED)}; {found.hint}"
+    # Where there is more, `rest` says how to get it.
+    hint = "" if passages else f"nothing found about {cut_to(wanted.question, LONGEST_ASKED)}; {found.hint}"
 
     def make(count: int, last: int | None) -> RecallAnswer:
         made: list[RecalledQuote] = []
-        met: set[str] = set()
         for step, passage in enumerate(passages[:count]):
-            source = passage.source
-            is_cut = step == count - 1 and last is not None
-            # The title and project of a chat are given once.
-            about: dict[str, Any] = {}
-            if source.chat not in met:
-                about = {
-                    "title": context.frame.line(source.title),
-                    "project": context.frame.line_or_none(source.project),
-                }
-            met.add(source.chat)
+            text = f"{passage.text[:last]}…" if step == count - 1 and last is not None else passage.text
             made.append(
                 RecalledQuote(
-                    chat=name_of(source.chat),
-                    message=name_of(source.message),
-                    when=utc_minutes(source.when),
-                    role=str(source.role),
-                    agent=name_of(source.agent),
-                    text=context.frame.quote(passage.text[:last] + "…" if is_cut else passage.text),
-                    shortened=passage.is_cut or is_cut,
-                    **about,
+                    chat=name_of(short_id(passage.source.chat)),
+                    message=name_of(short_id(passage.source.message)),
+                    text=context.frame.quote(f"{described(passage.source)}\n{text}"),
                 )
             )
         is_more = count < len(passages) or last is not None or found.is_cut
