@@ -91,7 +91,7 @@ def test_a_link_without_an_end_is_not_made(demo: DemoServed, days: str) -> None:
     assert "1 to 90 days" in answer.text
 
 
-def test_nobody_makes_a_link_to_a_chat_of_another(demo: DemoServed) -> None:
+def test_no_one_makes_a_link_to_a_chat_of_another(demo: DemoServed) -> None:
     assert demo.browser("ben").submit(f"/chats/{demo.chat('ada', FLAKY)}/links", days="7").status_code == 404
     assert demo.browser("liz").submit(f"/chats/{demo.chat('ben', CSV)}/links", days="7").status_code == 404
     with demo.served.context.database.transaction() as connection, pytest.raises(UsageError):
@@ -104,8 +104,14 @@ def test_secrets_and_addresses_are_masked_although_they_left_the_machine(demo: D
         name = new_device(connection, demo.person("ada"), "open").device
     device = Device(tmp_path, name)  # which sends everything as it is
     said = f"the token is {TOKEN} and I am grace@example.org, marzipan"
-    device.write(SESSION.format(7), json.dumps({"type": "user", "uuid": "u7", "message": {
-        "role": "user", "content": said}, "sessionId": SESSION.format(7)[-42:-6]}).encode() + b"\n")  # fmt: skip
+    row = {
+        "type": "user",
+        "uuid": "u7",
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "sessionId": SESSION.format(7)[-42:-6],
+        "message": {"role": "user", "content": said},
+    }
+    device.write(SESSION.format(7), json.dumps(row).encode() + b"\n")
     device.keep()
     device.push(context.objects)
     take(Libraries(demo.folder / "server", context.database), context.objects, name)

@@ -54,7 +54,7 @@ def _text(connection: "Connection") -> bytes:
         waiting.labels(kind).set(count)
     totals = connection.execute("select kind, done, failed, seconds from job_total order by kind").fetchall()
 
-    class Totals:
+    class JobTotals:
         """What workers have done: the database counts it, for all of them."""
 
         def collect(self) -> Iterator[Metric]:
@@ -65,7 +65,7 @@ def _text(connection: "Connection") -> bytes:
                     family.add_metric([row[0]], float(row[column]))
                 yield family
 
-    registry.register(Totals())
+    registry.register(JobTotals())
     return generate_latest(registry)
 
 
