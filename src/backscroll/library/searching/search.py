@@ -1,5 +1,6 @@
 """Answer a query with texts: each matching passage with a snippet that shows why."""
 
+import re
 import time
 from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple
@@ -25,7 +26,10 @@ from backscroll.store.reader import (
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
 LONGEST_SEARCHED: Final = 2_000_000
-SAID: Final = (Role.PROMPT, Role.ANSWER, Role.THINKING)
+OF_TOOLS: Final = (Role.INPUT, Role.OUTPUT)
+"""What tools are given and return is shown as it is; everything else is prose."""
+LONGEST_TITLE: Final = 200
+"""A title that is taken from a prompt is searched as so many of its characters."""
 UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
 """Shown instead of a matching text that cannot be read."""
 EMPTY: Final = "(no text)"
@@ -160,7 +164,16 @@ def _passage(texts: Texts, highlighter: Highlighter, hit: Hit, width: int) -> Fo
     if not text:
         is_read = hit.path.endswith(".jsonl") and texts.record(hit.source, hit.start, hit.length) is not None
         text = EMPTY if is_read else UNREADABLE
-    return FoundPassage(hit, highlighter.snippet(text, width, is_said=hit.role in SAID))
+    if hit.role is Role.TITLE:
+        text = _title_in_words(text)
+    return FoundPassage(hit, highlighter.snippet(text, width, is_said=hit.role not in OF_TOOLS))
+
+
+def _title_in_words(title: str) -> str:
+    """A title without the headings of a prompt, which it has on one line, and not cut inside a word."""
+    if len(title) >= LONGEST_TITLE and " " in title:
+        title = f"{title[:LONGEST_TITLE].rpartition(' ')[0]}…"
+    return HEADINGS.sub(" ", title)
 
 
 def text_of(texts: Texts, hit: Hit) -> str:
@@ -177,6 +190,9 @@ def around(text: str, highlighter: Highlighter, lines: int) -> str:
     parts = text.splitlines()
     number = text.count("\n", 0, at)
     return "\n".join(parts[max(0, number - lines) : number + lines + 1])
+
+
+HEADINGS: Final = re.compile(r"(?:^|\s)#{1,6}(?=\s)\s*")
 
 
 def _by_regex(
