@@ -304,7 +304,9 @@ def test_a_root_is_a_folder_if_it_is_a_file() -> None:
     assert folder_of("https://example.org/x") is None
 
 
-def test_machines_are_named_where_there_is_more_than_one(shelf: Shelf) -> None:
+def test_machines_are_named_where_there_is_more_than_one(tmp_path: Path) -> None:
+    shelf = story(tmp_path)
+
     def told() -> list[set[str | None]]:
         lists = (answer(shelf, "timeline", project="*")["chats"], answer(shelf, "search", query="zebra")["chats"])
         chats = [{" ".join(chat.get("machines") or ()) or None for chat in found} for found in lists]
