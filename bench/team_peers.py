@@ -51,10 +51,11 @@ LIMIT = 1800.0
 LOOK_SECONDS = 0.01
 PEER_DATABASE = "peer"
 PROMPT = (
-    '{{"type":"user","uuid":"{uuid}","parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/work",'
+    '{{"type":"user","uuid":"{uuid}","parentUuid":"{parent}","isSidechain":false,"userType":"external","cwd":"/work",'
     '"sessionId":"{session}","version":"2.1.20","timestamp":"2026-01-01T00:00:00.000Z",'
     '"message":{{"role":"user","content":"one more prompt with the word {needle}"}}}}\n'
 )
+UUID = re.compile(r'"uuid":\s*"([0-9a-f-]{36})"')
 WORD = re.compile(r"(?<![\w.-])[a-z]{6,14}(?![\w.-])")
 ROWS = """
 select coalesce(sum(n_tup_ins), 0), coalesce(sum(n_tup_upd), 0), coalesce(sum(n_tup_del), 0) from pg_stat_user_tables
@@ -249,13 +250,14 @@ def compare(home: Path, folder: Path, cache: Path, words: int) -> dict[str, Any]
         lines = longest.read_bytes().count(b"\n")
         print(f"{size / 1e6:.0f} MB, the longest session has {lines:,} lines; agentsview"
               f" {theirs.version}; load average {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+        parent = UUID.findall(longest.read_text(errors="replace"))[-1]
         theirs.sync()
         ours.keep()
         for step in ("full", "nothing new", "one append"):
             if step == "one append":
                 with longest.open("a", encoding="utf-8") as file:
                     file.write(PROMPT.format(uuid="00000000-0000-4000-8000-00000000beef", session=longest.stem,
-                                             needle="appendedneedle"))  # fmt: skip
+                                             parent=parent, needle="appendedneedle"))  # fmt: skip
                 theirs.sync()
                 ours.keep()
             found.append(meter.measure("backscroll", step, "backscroll", ours.push))
