@@ -66,7 +66,7 @@ async def check_tools(client: Client) -> None:
         jsonschema.validate(CALLS[tool.name], tool.input_schema)
     for name, arguments in CALLS.items():
         plain = check_result(name, await client.call_tool(name, arguments))
-        assert PARSER in str(plain) or name == "stats"
+        assert PARSER[:8] in str(plain) or name == "stats"
     refused = await client.call_tool("read", {"chat": "ffffffff"})
     assert refused.is_error
     (content,) = refused.content
