@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -15,9 +16,12 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="package")  # not longer: its event loop runs in this thread and blocks any other
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium. In CI, a missing Chromium is a failure, not a skip."""
+@contextmanager
+def launched_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium. In CI, a missing Chromium is a failure, not a skip.
+
+    Its event loop runs in this thread and blocks any other: close it before tests that need one of their own.
+    """
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         told = "no chromium is installed"
@@ -30,6 +34,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS, env={**own})
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One for all journeys."""
+    with launched_browser(tmp_path_factory) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
+from tests.journeys.conftest import launched_browser
 from tests.support.postgres import database, postgres
 from tests.team.demo_served import DemoServed, serving_demo
 
 __all__ = ["database", "postgres"]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One for the tests of a module."""
+    with launched_browser(tmp_path_factory) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

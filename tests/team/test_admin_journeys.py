@@ -5,11 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.journeys.conftest import browser
 from tests.journeys.visitor import NARROW, WIDE
 from tests.team.demo_served import DemoServed
-
-__all__ = ["browser"]
 
 
 @pytest.fixture(params=[WIDE, NARROW], ids=["wide", "narrow"])

@@ -7,12 +7,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser
 
-from tests.journeys.conftest import browser
 from tests.journeys.visitor import NARROW, WIDE
 from tests.support.samples import TRY_ALL
 from tests.team.demo_served import FLAKY, DemoServed
 
-__all__ = ["browser"]
 PAGES = (
     "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs"
     " /project-rules /storage /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"

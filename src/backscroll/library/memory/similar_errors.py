@@ -151,7 +151,10 @@ def _similar_error(
     texts: Texts, met: ErrorMatch, way: Resolution, score: float, tokens: int, words: Words
 ) -> SimilarError | None:
     source = source_of(met.hit, met.chat)
-    room = tokens - cost_of(RecalledPassage(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
+    room = tokens - cost_of(RecalledPassage(source, "", False, 0.0, ()))
+    all_steps = len(way.steps)
+    way = way._replace(steps=way.steps[: max(0, room - AN_EXCERPT) // A_STEP])
+    room -= A_STEP * len(way.steps)
     if room <= 0:
         return None
     pieces = pieces_of(texts, met, way)
@@ -164,7 +167,9 @@ def _similar_error(
         place = Citation(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
         if said:
             steps.append(Solution(place, kind, said))
-    is_cut = any(said != piece.text.strip() for piece, said in zip(pieces, (text, *others), strict=True))
+    is_cut = len(way.steps) < all_steps or any(
+        said != piece.text.strip() for piece, said in zip(pieces, (text, *others), strict=True)
+    )
     is_same = met.likeness == 1.0
     return SimilarError(source, met.signature, text, is_same, way.is_solved, steps, is_cut, round(score, 3))
 
@@ -173,6 +178,8 @@ EACH_CHAT: Final = 2
 PROJECT: Final = 1.3
 AN_ERROR: Final = 300
 """The minimum number of tokens for an error."""
+AN_EXCERPT: Final = 40
+"""The tokens that an error's own text gets before any step of its solution does."""
 SHARE: Final = 0.34
 """How much of the budget one error may take."""
 ERROR_SHARE: Final = 0.3
