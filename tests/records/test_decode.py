@@ -116,6 +116,22 @@ def test_a_field_of_the_wrong_type_costs_that_field() -> None:
     assert record.message.usage.cache_creation is None
 
 
+ARN = "arn:aws:bedrock:us-west-2:123456789012:inference-profile/us.anthropic.claude-3-7-sonnet-20250219-v1:0"
+
+
+@pytest.mark.parametrize(
+    ("model", "is_kept"), [(ARN, True), ("m" * 300, True), ("m" * 301, False), ("模" * 100, True), ("模" * 101, False)]
+)
+def test_a_model_may_have_the_name_of_a_cloud_profile(model: str, is_kept: bool) -> None:
+    record = decode_line(
+        json.dumps({"type": "assistant", "uuid": "a", "message": {"id": "m", "model": model}}).encode()
+    )
+    assert isinstance(record, Assistant)
+    assert record.message is not None
+    assert record.message.model == (model if is_kept else None)
+    assert record.message.id == "m"
+
+
 def test_odd_blocks_do_not_affect_the_others() -> None:
     record = decode_line(
         b'{"type":"user","message":{"content":["bare",{"type":"text","text":1},{"type":"sparkle","glow":9},7,'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Raw, Struct
 
-from backscroll.records.record import Id, Label
+from backscroll.records.record import Id, Label, ModelName
 
 
 class RecordPart(Struct, frozen=True, gc=False, kw_only=True):
@@ -179,7 +179,7 @@ class AssistantMessage(RecordPart, frozen=True, gc=False, kw_only=True):
 
     id: Id | None = None
     role: str | None = None
-    model: Label | None = None
+    model: ModelName | None = None
     content: Content = ""
     stop_reason: str | None = None
     usage: Usage | None = None

@@ -10,6 +10,8 @@ Label = Annotated[str, Meta(max_length=100)]
 """Names that are keys of an index. Claude Code writes at most a few dozen characters; a longer one is no name that we
 know, and is left out like any other value of the wrong type: databases limit the size of a key."""
 Branch = Annotated[str, Meta(max_length=255)]
+ModelName = Annotated[str, Meta(pattern=r"^(?:[ -~]{0,300}|[^\x00]{0,100})\Z")]
+"""The ARN of a profile at a cloud provider can have more than 100 characters; it is plain ASCII."""
 Timestamp = Annotated[datetime, Meta(tz=True)]
 """A moment with its time zone. Rows repeat it after a resume: not an order."""
 
