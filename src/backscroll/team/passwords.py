@@ -1,4 +1,4 @@
-"""Whether the people of an organisation may sign in with a password, or only through the identity provider."""
+"""Forbid passwords in an organisation: its people then sign in through the identity provider. And the way back."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -12,12 +12,6 @@ if TYPE_CHECKING:
 
 RECENTLY: Final = timedelta(days=7)
 """So lately an owner must have signed in through the provider for passwords to be forbidden."""
-
-
-def forbids_passwords(connection: "Connection", org: int) -> bool:
-    """Whether people of this organisation sign in through the provider only."""
-    row = connection.execute("select forbids_passwords from org where id = %s", (org,)).fetchone()
-    return bool(row and row[0])
 
 
 def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -> None:

@@ -153,11 +153,16 @@ def invited(connection: "Connection", secret: str) -> Person:
     return find_person(connection, row[0])
 
 
+def forbids_passwords(connection: "Connection", org: int) -> bool:
+    """Whether people of this organisation sign in through the provider only."""
+    row = connection.execute("select forbids_passwords from org where id = %s", (org,)).fetchone()
+    return bool(row and row[0])
+
+
 def accept(connection: "Connection", secret: str, password: str) -> Person:
     """Use an invitation: the person has this password from now on, and every earlier session ends."""
     person = invited(connection, secret)
-    row = connection.execute("select forbids_passwords from org where id = %s", (person.org,)).fetchone()
-    if row and row[0]:
+    if forbids_passwords(connection, person.org):
         raise UsageError("passwords are switched off here", "sign in through your organisation")
     stored = hash_password(password)
     connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))

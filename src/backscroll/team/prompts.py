@@ -77,7 +77,7 @@ class TeamPrompts:
             return prompt
 
     def count_use(self, key: str) -> SavedPrompt:
-        """Count that one was used, whoever's it is."""
+        """Count that one was used: one's own, or a shared one."""
         with self._database.transaction(self._person.org) as connection:
             number, prompt = _find(connection, self._person, key)
             connection.execute("update prompt set uses = uses + 1, used = now() where id = %s", (number,))

@@ -73,9 +73,8 @@ class AutomaticSync:
 
     def news(self) -> "News | None":
         """What was taken from other machines since this was last asked."""
-        from backscroll.library.indexing.follow import (
-            News,  # who follows has it already, and others need not wait for it
-        )
+        # Not at the top: a process that follows has imported it already, and a plain sync does without.
+        from backscroll.library.indexing.follow import News
 
         with self._lock:
             if not self._has_news:

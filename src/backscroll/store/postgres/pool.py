@@ -1,7 +1,7 @@
 """Idle connections, to be used again: a new one costs PostgreSQL a process, and its first statements are slow.
 
-A connection is about one store while it is used, and about another one afterwards. Whoever takes it is the owner of the
-tables, without locks and without settings of the one before: `PgConnection` sets what it needs before each statement.
+A connection serves one store while it is used, and another one afterwards. It is handed on as the owner of the tables,
+without the locks and settings of its last user: `PgConnection` sets what it needs before each statement.
 """
 
 import atexit

@@ -12,8 +12,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import approve, deny, waiting
 from backscroll.team.pages.parts import field, plain_document, team_document
-from backscroll.team.passwords import forbids_passwords
-from backscroll.team.people import Person, accept, invited, person_named, with_password
+from backscroll.team.people import Person, accept, forbids_passwords, invited, person_named, with_password
 from backscroll.team.secrets import SHORTEST_PASSWORD
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
 

@@ -16,7 +16,8 @@ from backscroll.team.limits import (
     set_quota,
 )
 from backscroll.team.pages.parts import button, field, moment_text, table, team_document
-from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_passwords, forbids_passwords
+from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_passwords
+from backscroll.team.people import forbids_passwords
 from backscroll.team.sign_in_test import SignInStep, try_sign_in
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
