@@ -13,6 +13,7 @@ import pytest
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.http_remote import RulesChangedError, ToldProject
 from backscroll.sync.policy import EffectivePolicy, OrgRules, Policy, PolicyRule, Project, SyncMode, strictest_first
+from backscroll.team.device_routes import LARGEST_LIST
 from tests.support.command import run_command
 from tests.support.homes import session_file, write_home
 from tests.support.postgres import fresh_database
@@ -120,6 +121,9 @@ def test_a_machine_that_does_not_know_the_rules_can_send_nothing(served: Served,
     machine.remote.tell_projects([ToldProject("/a\0b", "x"), ToldProject("/a", "https://u:token@h/x.git")])  # type: ignore[attr-defined]
     with served.context.database.transaction() as connection:
         assert connection.execute("select path, remote from device_project").fetchall() == [("/a", "h/x")]
+    for content, status in ((b"[" + b" " * LARGEST_LIST, 413), (b"{}", 400)):
+        answer = httpx.put(f"{served.url}/sync/v1/projects", content=content, headers=headers, trust_env=False)
+        assert answer.status_code == status
 
 
 def test_a_rule_that_makes_no_sense_is_refused(served: Served) -> None:

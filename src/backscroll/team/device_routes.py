@@ -163,9 +163,12 @@ class DeviceRoutes:
         return Response(msgspec.json.encode(rules), media_type="application/json")
 
     async def _note_projects(self, request: Request, device: str, _: DeviceObjects) -> Response:
-        body = await request.body()
+        body = await _body(request, LARGEST_LIST)
+        if body is None:
+            error = UsageError("the list of projects is too large", f"send at most {LARGEST_LIST:,} bytes")
+            return problem_response(error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
-            told = msgspec.json.decode(body[:LARGEST_LIST], type=list[ToldProject])
+            told = msgspec.json.decode(body, type=list[ToldProject])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UsageError("this is not a list of projects", 'send [{"path": "…", "remote": "…"}]') from error
         await run_in_threadpool(self._rules.note_projects, device, told)
@@ -271,5 +274,6 @@ STATUS: Final[dict[type[BackscrollError], HTTPStatus]] = {
     Busy: HTTPStatus.SERVICE_UNAVAILABLE,
     DiskFull: HTTPStatus.SERVICE_UNAVAILABLE,
     OverQuotaError: HTTPStatus.INSUFFICIENT_STORAGE,
+    UsageError: HTTPStatus.BAD_REQUEST,
 }
 RETRY_SECONDS: Final[dict[type[BackscrollError], int]] = {Busy: 1, DiskFull: 60, OverQuotaError: 3600}
