@@ -39,7 +39,7 @@ def stores(migrated: str) -> Iterator[tuple[Desk, Desk, Desk]]:
 @pytest.fixture
 def unfiltered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements as if the store had forgotten every limit."""
-    monkeypatch.setattr(visible, "limited", lambda statement, _build, everything: statement)  # noqa: ARG005
+    monkeypatch.setattr(visible, "limited", lambda statement, everything: statement)  # noqa: ARG005
 
 
 @pytest.mark.usefixtures("unfiltered")

@@ -41,18 +41,21 @@ class PgRows:
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> StatementRows:
         """Run a statement that reads."""
         connection = self._connection.as_reader(self.scope)
-        build = self._connection.build or 0
         everything = self.is_everything
+        rights = {} if everything else self._rights
 
         def change(text: str) -> str:
-            return limited(text, build, everything=everything)
+            return limited(text, everything=everything)
 
-        return run(connection, statement, values, change, {} if everything else self._rights)
+        return run(connection, statement, values, change, {**rights, "this_build": self._connection.build or 0})
 
 
 @lru_cache(maxsize=2000)
-def limited(statement: str, build: int, *, everything: bool) -> str:
-    """The statement, with every table limited to a build and, unless everything is visible, to a scope."""
+def limited(statement: str, *, everything: bool) -> str:
+    """The statement, with every table limited to a build and, unless everything is visible, to a scope.
+
+    Both are parameters: PostgreSQL prepares a statement once for all builds.
+    """
     named = set(NAME.findall(statement))
     needed = [table for table in SHADOWS if table in named or (not everything and table in ("files", "chats"))]
     if not needed:
@@ -63,7 +66,7 @@ def limited(statement: str, build: int, *, everything: bool) -> str:
     shadows = []
     for table in needed:
         scope = "" if everything else f" and ({SHADOWS[table]})"
-        rows = f"select * from backscroll.{table} where build = {build}{scope}"  # noqa: S608 - a name of ours, a number
+        rows = f"select * from backscroll.{table} where build = %(this_build)s{scope}"  # noqa: S608 - a name of ours
         if table == "files" and not everything:
             shadows.append(f"visible_files as not materialized ({rows})")
             rows = f"select f.* from visible_files f where {HAS_TRANSCRIPT}"  # noqa: S608
