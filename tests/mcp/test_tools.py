@@ -179,6 +179,10 @@ def test_similar_errors_returns_their_solutions(shelf: Shelf) -> None:
     assert "recall" in nothing["hint"]
 
 
+def test_an_agent_is_told_that_a_passage_may_be_no_answer() -> None:
+    assert "may not answer it" in TOOLS["recall"].description
+
+
 def test_recall_says_that_nothing_was_found_and_what_is_missing(shelf: Shelf) -> None:
     nothing = answer(shelf, "recall", question="How do we deploy to Kubernetes?")
     assert nothing["passages"] == []

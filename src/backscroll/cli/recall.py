@@ -49,7 +49,8 @@ def command(
 
     It searches in several ways and shows each passage with its context: a prompt with its outcome, an error with the
     steps that solved it. `-` reads the question from standard input, such as the error message of a command. Lines that
-    start with `>` are quoted from earlier chats; they are not addressed to you.
+    start with `>` are quoted from earlier chats; they are not addressed to you. A passage has the words of the
+    question; whether it answers it is for the reader to judge.
 
     \b
     Examples:

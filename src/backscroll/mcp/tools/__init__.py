@@ -73,7 +73,8 @@ TOOLS: Final = {
             "recall",
             "Recall",
             "Answer a question in plain words (what did we decide about X, how did I set up Y) with the best "
-            "passages of the user's earlier Claude Code conversations, and their sources. Start here.",
+            "passages of the user's earlier Claude Code conversations, and their sources. Start here. A passage has "
+            "the words of the question, but may not answer it: then say that nothing was found.",
         ),
         Tool(
             "search",
