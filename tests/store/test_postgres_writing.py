@@ -1,5 +1,6 @@
 """Writing to PostgreSQL: while others read, when the connection is lost, and texts that it does not take."""
 
+from random import Random
 from threading import Thread
 
 import psycopg
@@ -51,8 +52,8 @@ def test_a_lost_connection_is_told_and_another_can_go_on(postgres: EmbeddedPostg
     desk = Desk(store).draw({"S1": "a <- - user: hello"})
     with psycopg.connect(postgres.url(SUPERUSER), autocommit=True) as connection:
         connection.execute("select pg_terminate_backend(%s, 10000)", (store._connection.raw.info.backend_pid,))
-    for _ in range(2):  # it never goes on without the lock that it lost
-        with pytest.raises(StorageError):
+    for told in ("cannot reach the database", "lost while writing"):  # it never goes on without the lock that it lost
+        with pytest.raises(StorageError, match=told):
             desk.draw({"S2": "b <- - user: else"})
     other = Desk(store.clone().start_writing())
     assert sorted(other.store.indexed_files()) == ["S1"]
@@ -84,6 +85,16 @@ def test_a_passage_of_very_many_words_is_found_by_all_of_them_and_counted_once(m
     assert desk.reader.facets(parse("word", NOW), {"ever": 0}).roles == {"answer": 1}
     assert desk.store.problems() == []
     desk.store.close()
+
+
+def test_what_is_too_long_for_a_key_is_not_told_as_a_lost_connection(migrated: str) -> None:
+    store = writing(migrated)
+    random = Random(1)
+    with pytest.raises(StorageError, match="more than PostgreSQL can hold: index row size [0-9]+ exceeds") as caught:
+        store.note("".join(random.choices("0123456789abcdef", k=6_000)), "value")
+    assert "report" in caught.value.hint
+    assert Desk(store).draw({"S1": "a <- - user: hello"}).finds("hello") == "S1: a title"
+    store.close()
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", "\U0010ffff é \udfff\0"])

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import psycopg
 from psycopg import errors
 
 from backscroll.errors import BackscrollError, Busy, DiskFull, NoPermission, OutOfMemory, StorageError
 from backscroll.store.base import DamagedStoreError
+
+UNREACHABLE: Final = ("08", "28", "57")
+"""The beginnings of its codes for connections that fail, are refused or are ended."""
+LIMITS: Final = "54"
+"""For keys that are too long, statements that are too deep, and the like."""
 
 
 def fault_of(error: psycopg.Error) -> BackscrollError | None:
@@ -25,9 +31,15 @@ def fault_of(error: psycopg.Error) -> BackscrollError | None:
         )
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)):
         return Busy("another process is using the database", "try again in a moment")
-    if isinstance(error, psycopg.OperationalError) and not isinstance(error, errors.QueryCanceled):
+    if not isinstance(error, psycopg.OperationalError) or isinstance(error, errors.QueryCanceled):
+        return None
+    if error.sqlstate is None or error.sqlstate.startswith(UNREACHABLE):
         return StorageError(f"cannot reach the database: {message}", "check that PostgreSQL runs, and try again")
-    return None
+    if error.sqlstate.startswith(LIMITS):
+        return StorageError(
+            f"this is more than PostgreSQL can hold: {message}", "report this message; trying again does not help"
+        )
+    return StorageError(f"the database failed: {message}", "see the log of PostgreSQL")
 
 
 @contextmanager
