@@ -31,7 +31,7 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     tempfile.tempdir = None
 
 SLOW_FOLDERS: Final = {"journeys", "faults", "team", "demo"}
-SLOW_FIXTURES: Final = {"corpus", "postgres", "s3"}
+SLOW_FIXTURES: Final = {"corpus", "migrated", "older_migrated", "older_postgres", "postgres", "s3"}
 """Real sessions, and servers that have to be started first."""
 SLOW_FILES: Final = {
     "test_any_order.py",

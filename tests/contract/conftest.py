@@ -11,9 +11,9 @@ from backscroll.store.local.store import LocalStore
 from backscroll.store.postgres.store import PgStore
 from tests.contract.coverage import CALLED, CALLED_WITHIN, recorded
 from tests.contract.support import Desk
-from tests.support.postgres import migrated, new_organisation, postgres
+from tests.support.postgres import migrated, new_organisation, older_migrated, older_postgres, postgres
 
-__all__ = ["migrated", "postgres"]
+__all__ = ["migrated", "older_migrated", "older_postgres", "postgres"]
 
 NewStore = Callable[[], Store]
 
@@ -26,9 +26,14 @@ def _postgres(request: pytest.FixtureRequest, _: Path) -> Store:
     return PgStore(request.getfixturevalue("migrated"), new_organisation())
 
 
+def _older_postgres(request: pytest.FixtureRequest, _: Path) -> Store:
+    return PgStore(request.getfixturevalue("older_migrated"), new_organisation())
+
+
 STORES: Final[dict[str, Callable[[pytest.FixtureRequest, Path], Store]]] = {
     "local": _local,
     "postgres": _postgres,
+    "older_postgres": _older_postgres,
 }
 """How to open each kind of store, where there is none yet; the folder is for it alone."""
 

@@ -15,17 +15,23 @@ from backscroll.store.postgres.store import PgStore
 from backscroll.store.reader import Scope
 from tests.contract.support import HOME, Desk
 from tests.contract.test_scope import HIDDEN, NAMED, OTHER, QUESTIONS, SEEN, VISIBLE
-from tests.support.postgres import database, migrated, new_organisation, postgres
+from tests.support.postgres import database, migrated, new_organisation, older_migrated, older_postgres, postgres
 
-__all__ = ["database", "migrated", "postgres"]
+__all__ = ["database", "migrated", "older_migrated", "older_postgres", "postgres"]
+
+
+@pytest.fixture(scope="module", params=["migrated", "older_migrated"])
+def address(request: pytest.FixtureRequest) -> str:
+    """The walls must hold on each version of PostgreSQL."""
+    return str(request.getfixturevalue(request.param))
 
 
 @pytest.fixture(scope="module")
-def stores(migrated: str) -> Iterator[tuple[Desk, Desk, Desk]]:
+def stores(address: str) -> Iterator[tuple[Desk, Desk, Desk]]:
     """An organisation that has nothing else, one with files of another home too, and one with the same content."""
     desks = []
     for drawings in (VISIBLE, VISIBLE | HIDDEN, VISIBLE | HIDDEN):
-        store = PgStore(migrated, new_organisation()).start_writing()
+        store = PgStore(address, new_organisation()).start_writing()
         store.use_prices(lambda answer: answer.output * 100, "cheap")
         desk = Desk(store).draw(VISIBLE)
         if drawings != VISIBLE:
@@ -119,8 +125,8 @@ def test_a_statement_ends_in_time_and_sees_one_organisation(stores: tuple[Desk, 
     assert hidden.sql("select count(*) from found('zebra'::tsquery)", 9, 5.0).rows == [(0,)]
 
 
-def test_without_rights_in_its_settings_nothing_can_be_read(migrated: str) -> None:
-    with psycopg.connect(migrated, autocommit=True) as connection:
+def test_without_rights_in_its_settings_nothing_can_be_read(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"set role {READER}")
         for statement in ("select * from backscroll.files", "select * from backscroll.found()"):
             with pytest.raises(psycopg.Error):
@@ -160,14 +166,14 @@ def test_statements_of_users_are_refused_where_they_could_change_their_rights(
     store.close()
 
 
-def test_a_connection_that_is_used_again_carries_no_rights(stores: tuple[Desk, Desk, Desk], migrated: str) -> None:
+def test_a_connection_that_is_used_again_carries_no_rights(stores: tuple[Desk, Desk, Desk], address: str) -> None:
     _, shared, _ = stores
     assert isinstance(shared.store, PgStore)
-    before = PgStore(migrated, shared.store.org)
+    before = PgStore(address, shared.store.org)
     assert before.within(SEEN).homes()
     process = before._connection.raw.info.backend_pid
     before.close()
-    other = PgConnection(migrated)
+    other = PgConnection(address)
     assert other.raw.info.backend_pid == process
     assert other.raw.execute("select current_user").fetchone() != (READER,)
     assert other.raw.execute("select count(*) from files").fetchone() == (0,)

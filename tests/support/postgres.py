@@ -1,6 +1,7 @@
 """A PostgreSQL for tests: one server for each process of pytest, and databases that cost little.
 
-Import the fixtures into a conftest: `from tests.support.postgres import database, migrated, postgres`.
+Import the fixtures into a conftest: `from tests.support.postgres import database, migrated, postgres`. What an older
+PostgreSQL could do differently is tested on Debian's, too: `older_migrated`, `older_postgres`.
 """
 
 import os
@@ -26,15 +27,20 @@ HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes":
 NUMBERS = count(1)
 PROGRAMS: Final = Path(os.environ["BACKSCROLL_POSTGRES"]) if "BACKSCROLL_POSTGRES" in os.environ else None
 """The folder with the programs of another PostgreSQL, to test with it."""
+DEBIANS: Final = Path("/usr/lib/postgresql")
+OLDEST: Final = 15
+"""The oldest version that a server may have."""
 
 
 @contextmanager
-def running_postgres(settings: dict[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
+def running_postgres(
+    settings: dict[str, str] | None = None, programs: Path | None = PROGRAMS
+) -> Iterator[EmbeddedPostgres]:
     """A server in a folder that any user can reach: as root, it runs as another one."""
     folder = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir="/tmp"))
     folder.chmod(0o711)
     try:
-        with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings, PROGRAMS) as server:
+        with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings, programs) as server:
             yield server
     except CannotRunPostgres as error:
         pytest.skip(f"{error.message}; {error.hint}")
@@ -54,6 +60,24 @@ def migrated(postgres: EmbeddedPostgres) -> str:
     """The address of a database with the tables of a store, for every test of this process: `new_organisation`."""
     migrate(postgres.url())
     return postgres.url()
+
+
+@pytest.fixture(scope="session")
+def older_postgres() -> Iterator[EmbeddedPostgres]:
+    """A second server of this process, of the oldest version that Debian's packages have installed here."""
+    versions = [int(folder.name) for folder in DEBIANS.glob("[0-9]*") if (folder / "bin" / "postgres").exists()]
+    supported = [version for version in versions if version >= OLDEST]
+    if not supported:
+        pytest.skip(f"no PostgreSQL of Debian in {DEBIANS}: install postgresql-{OLDEST}")
+    with running_postgres(programs=DEBIANS / str(min(supported)) / "bin") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def older_migrated(older_postgres: EmbeddedPostgres) -> str:
+    """The same as `migrated`, there."""
+    migrate(older_postgres.url())
+    return older_postgres.url()
 
 
 @pytest.fixture
@@ -93,4 +117,7 @@ def new_organisation() -> int:
     return next(NUMBERS)
 
 
-__all__ = ["DATABASE", "database", "migrated", "new_organisation", "postgres", "running_postgres"]
+__all__ = [
+    "DATABASE", "database", "migrated", "new_organisation", "older_migrated", "older_postgres", "postgres",
+    "running_postgres",
+]  # fmt: skip

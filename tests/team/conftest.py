@@ -7,10 +7,10 @@ from playwright.sync_api import Browser
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from tests.journeys.conftest import launched_browser
-from tests.support.postgres import database, postgres
+from tests.support.postgres import database, older_postgres, postgres
 from tests.team.demo_served import DemoServed, serving_demo
 
-__all__ = ["database", "postgres"]
+__all__ = ["database", "older_postgres", "postgres"]
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,9 @@ class Two:
         return self.served.context.database
 
 
-@pytest.fixture(scope="module")
-def two(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+@pytest.fixture(scope="module", params=["postgres", "older_postgres"])
+def two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    postgres: EmbeddedPostgres = request.getfixturevalue(request.param)
     folder = tmp_path_factory.mktemp("two")
     with fresh_database(postgres) as url, serving(url, folder / "server") as served:
         (ada,) = invited(served, "ada")
