@@ -90,7 +90,7 @@ def test_a_passage_of_very_many_words_is_found_by_all_of_them_and_counted_once(m
 def test_what_is_too_long_for_a_key_is_not_told_as_a_lost_connection(migrated: str) -> None:
     store = writing(migrated)
     random = Random(1)
-    with pytest.raises(StorageError, match="more than PostgreSQL can hold: index row size [0-9]+ exceeds") as caught:
+    with pytest.raises(StorageError, match=r"more than PostgreSQL can hold: index row size [0-9]+ exceeds") as caught:
         store.note("".join(random.choices("0123456789abcdef", k=6_000)), "value")
     assert "report" in caught.value.hint
     assert Desk(store).draw({"S1": "a <- - user: hello"}).finds("hello") == "S1: a title"

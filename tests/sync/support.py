@@ -15,11 +15,12 @@ from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
+from backscroll.files.reading import Bookmark
 from backscroll.sync.bundles import PLAIN, Seal
 from backscroll.sync.objects import folder_of
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.sync.pull import Pulled, pull
+from backscroll.sync.pull import Pulled, has_news, pull
 from backscroll.sync.push import Pushed, Sender, push
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
@@ -70,6 +71,14 @@ class Device:
         with self.writer() as writer:
             capture(writer, Home(self.home), self.name)
 
+    def keep_as(self, path: str, kind: str, data: bytes) -> None:
+        """Keep more of a file as a later version would, which knows more kinds of them."""
+        with self.writer() as writer:
+            found = [file for file in writer.files.values() if file.path == path]
+            file = found[0] if found else writer.new_file(self.name, str(self.home), path, kind)
+            end = (file.versions[0].size if found else 0) + len(data)
+            writer.add(file, [data], lambda: Bookmark(end, 0, 0, end, 0, 0, 0, 0, 0), new_version=not found)
+
     def forget(self, path: str) -> None:
         with self.writer() as writer:
             files = [file for file in writer.files.values() if file.path == path]
@@ -93,6 +102,13 @@ class Device:
                     lambda: contextlib.nullcontext(writer), remote, state, self.device, self.seal,
                     is_own=lambda machine: machine == self.name,
                 )  # fmt: skip
+        finally:
+            state.close()
+
+    def has_news(self, remote: Remote) -> bool:
+        state = SyncState(self.state_path)
+        try:
+            return has_news(remote.list(), state, self.device)
         finally:
             state.close()
 

@@ -8,8 +8,10 @@ from backscroll.sync import own_streams
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.policy import SyncMode
+from backscroll.sync.pull import KINDS
 from backscroll.sync.push import CopiedLibraryError
 from backscroll.sync.remotes import Remote
+from backscroll.sync.removal import merge_small
 from tests.sync.support import EACH_REMOTE, SESSION, CutRemote, Device
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)
@@ -265,3 +267,35 @@ def test_an_older_version_that_comes_again_stays_the_older_one(remote: Remote, l
     laptop.append(ONE, LINE % 2)
     sync(remote, laptop, desktop)
     assert desktop.contents("laptop")[ONE][1:] == [LINE % 1 + LINE % 2]
+
+
+def test_files_of_a_kind_that_this_version_does_not_know_are_left_for_one_that_does(
+    remote: Remote, laptop: Device, desktop: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = "plans/new.plan"
+    laptop.write(ONE, LINE % 1)
+    sync(remote, laptop, desktop)
+    laptop.keep_as(newer, "hologram", b"first ")
+    laptop.write(TWO, LINE % 2)
+    laptop.keep()
+    laptop.push(remote)
+    pulled = desktop.pull(remote)
+    assert (pulled.unknown, pulled.problems) == (1, [])
+    assert desktop.contents("laptop") == {ONE: [LINE % 1], TWO: [LINE % 2]}
+    laptop.keep_as(newer, "hologram", b"second")
+    laptop.append(ONE, LINE % 3)
+    laptop.keep()
+    laptop.push(remote)
+    merge_small(remote, "laptop", most=1)
+    again = desktop.pull(remote)
+    assert (again.unknown, again.size, again.problems) == (0, len(LINE % 3), [])
+    assert not desktop.has_news(remote)
+    before = desktop.contents("laptop")
+
+    monkeypatch.setattr("backscroll.sync.pull.KINDS", KINDS | {"hologram"})
+    assert desktop.has_news(remote)
+    updated = desktop.pull(remote)
+    assert (updated.unknown, updated.files, updated.size, updated.problems) == (0, 1, len(b"first second"), [])
+    assert desktop.contents("laptop") == before | {newer: [b"first second"]}
+    assert not desktop.has_news(remote)
+    assert desktop.pull(remote).size == 0

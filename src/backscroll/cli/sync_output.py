@@ -40,6 +40,8 @@ def write_synced(one: "Synced") -> None:
         write(f"  wrote {plural(one.pushed.mended, 'bundle')} again that the remote had lost")
     if one.pushed.removed:
         write(f"  removed the content of {plural(one.pushed.removed, 'file')} from the remote")
+    if one.pulled.unknown:
+        write(warning(f"  left {_of_unknown_kind(one.pulled.unknown)} on the remote; update backscroll to take them"))
     for problem in one.pulled.problems:
         write(warning(f"  {clean_line(problem)}"))
 
@@ -62,6 +64,12 @@ def write_status(one: "RemoteStatus") -> None:
             lag = " (this machine)"
         name = clean_line(device.machine or device.device)
         write(f"  {name}: {size(device.size)} in {plural(device.bundles, 'bundle')}{lag}")
+        if device.unknown:
+            write(warning(f"    {_of_unknown_kind(device.unknown)} not here; update backscroll to take them"))
+
+
+def _of_unknown_kind(count: int) -> str:
+    return f"{plural(count, 'file')} of a kind that this version does not know"
 
 
 def write_verified(name: str, one: "Verified") -> None:
@@ -86,7 +94,8 @@ def synced_as_json(one: "Synced") -> dict[str, Any]:
             "objects": pushed.objects, "mended": pushed.mended, "removed": pushed.removed,
         },
         "taken": {
-            "bytes": pulled.size, "files": pulled.files, "forgotten": pulled.forgotten, "devices": pulled.devices,
+            "bytes": pulled.size, "files": pulled.files, "forgotten": pulled.forgotten, "unknown": pulled.unknown,
+            "devices": pulled.devices,
         },
         "problems": pulled.problems, "has_new_rules": one.has_new_rules,
     }  # fmt: skip

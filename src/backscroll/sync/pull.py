@@ -16,14 +16,15 @@ from backscroll.archive.packing import pack
 from backscroll.archive.rewriting import ReplacedVersion, Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.files.layout import LeftOut, place_of
+from backscroll.files.layout import FileKind, LeftOut, place_of
 from backscroll.files.reading import Bookmark
 from backscroll.files.source_key import SourceKey, owner_of
 from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Seal, file_key, read_bundles
 from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of
-from backscroll.sync.state import ReceivedStream, StreamInArchive, SyncState
+from backscroll.sync.state import SyncState
+from backscroll.sync.state_rows import ReceivedStream, StreamInArchive
 from backscroll.sync.streams import StreamKey, first_head
 
 
@@ -42,6 +43,8 @@ class Pulled:
     """Versions that came again under other rules, and whose older bytes were removed."""
     withdrawn: int = 0
     """Files that their device took back."""
+    unknown: int = 0
+    """Files of kinds that this version does not know, which stay on the remote for one that does."""
     problems: list[str] = field(default_factory=list)
     """What could not be taken, and why."""
     sources: set[str] = field(default_factory=set)
@@ -54,6 +57,8 @@ Writing = Callable[[], AbstractContextManager[Writer]]
 
 LONGEST_NAME: Final = 2400
 """Of a home and a path, in bytes of a database: names are keys of its index. Claude Code writes no longer one."""
+KINDS: Final = frozenset(map(str, FileKind))
+"""Of the files that this version knows. Others are left on the remote until a version takes them that does."""
 Incoming = Callable[[str, bytes], bytes]
 """What is kept of a segment of the file with this path: as many bytes, perhaps others."""
 
@@ -63,7 +68,9 @@ def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> boo
     for device, objects in devices_in(listing).items():
         log = latest_log(objects)
         known, number, _ = state.pulled(device)
-        if device != own and (log != known or any(one.last > number for one in in_log(objects, log))):
+        if device == own:
+            continue
+        if log != known or any(one.last > number for one in in_log(objects, log)) or state.can_return(device, KINDS):
             return True
     return False
 
@@ -83,55 +90,63 @@ def pull(
 
     `is_own` says of a machine of the archive whether it is this one; `incoming` may change what is taken.
     """
-    done = Pulled()
+    pulling = _Pull(writing, remote, state, seal, on_bytes, is_own, incoming)
     for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
-        if device == own:
-            continue
+        if device != own:
+            pulling.take_from(device, objects)
+    return pulling.done
+
+
+@dataclass
+class _Pull:
+    """One pull."""
+
+    writing: Writing
+    remote: Remote
+    state: SyncState
+    seal: Seal
+    on_bytes: Callable[[int], object]
+    is_own: Callable[[str], bool]
+    incoming: Incoming
+    done: Pulled = field(default_factory=Pulled)
+
+    def take_from(self, device: str, objects: Sequence[BundleObject]) -> None:
+        """Take everything that is new of one device, and note what cannot be taken."""
         try:
-            done.replaced += _remove_replaced(writing, state, device)  # what was cut off
+            self.done.replaced += _remove_replaced(self.writing, self.state, device)  # what was cut off
             try:
-                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes, is_own, incoming)
+                self._take_new(device, objects)
             except NothingFound:  # it was merged since we looked
-                again = objects_of(remote, device)
-                _pull_device(writing, remote, state, device, again, seal, done, on_bytes, is_own, incoming)
-            done.replaced += _remove_replaced(writing, state, device)
+                self._take_new(device, objects_of(self.remote, device))
+            self.done.replaced += _remove_replaced(self.writing, self.state, device)
         except (DamagedBundleError, NothingFound) as error:
-            done.problems.append(f"{device}: {error}")
-        done.devices[device] = state.pulled(device)[1]
-    return done
+            self.done.problems.append(f"{device}: {error}")
+        self.done.devices[device] = self.state.pulled(device)[1]
 
-
-def _pull_device(
-    writing: Writing,
-    remote: Remote,
-    state: SyncState,
-    device: str,
-    objects: Sequence[BundleObject],
-    seal: Seal,
-    done: Pulled,
-    on_bytes: Callable[[int], object],
-    is_own: Callable[[str], bool],
-    incoming: Incoming,
-) -> None:
-    log = latest_log(objects)
-    if log is not None and log != state.pulled(device)[0]:
-        with state.saving():
-            state.begin_pulling(device, log)
-    for one in current(in_log(objects, log)):
-        if one.last <= state.pulled(device)[1]:
-            continue
-        for bundle in read_bundles(remote.get(one.name), seal):
-            _, number, before = state.pulled(device)
-            if bundle.index.number <= number:
+    def _take_new(self, device: str, objects: Sequence[BundleObject]) -> None:
+        state = self.state
+        log = latest_log(objects)
+        if log is not None and log != state.pulled(device)[0]:
+            with state.saving():
+                state.begin_pulling(device, log)
+        if state.can_return(device, KINDS):
+            with state.saving():
+                state.return_to_skipped(device)
+        for one in current(in_log(objects, log)):
+            if one.last <= state.pulled(device)[1]:
                 continue
-            if bundle.index.number > number + 1:
-                raise DamagedBundleError(f"bundle {number + 1} is missing")
-            if bundle.index.device != device or bundle.index.previous != before:
-                hint = "it was set back or copied: run backscroll sync verify on that machine"
-                raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
-            with writing() as writer:
-                Receiver(writer, state, device, bundle, done, is_own, incoming).take()
-            on_bytes(sum(entry.length for entry in bundle.index.entries))
+            for bundle in read_bundles(self.remote.get(one.name), self.seal):
+                _, number, before = state.pulled(device)
+                if bundle.index.number <= number:
+                    continue
+                if bundle.index.number > number + 1:
+                    raise DamagedBundleError(f"bundle {number + 1} is missing")
+                if bundle.index.device != device or bundle.index.previous != before:
+                    hint = "it was set back or copied: run backscroll sync verify on that machine"
+                    raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
+                with self.writing() as writer:
+                    _Receiver(self, writer, device, bundle).take()
+                self.on_bytes(sum(entry.length for entry in bundle.index.entries))
 
 
 def _remove_replaced(writing: Writing, state: SyncState, device: str) -> int:
@@ -187,24 +202,15 @@ def _changes_in(file: KeptFile, olds: list[StreamInArchive], new: StreamInArchiv
     return changes
 
 
-class Receiver:
+class _Receiver:
     """Takes one bundle."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        state: SyncState,
-        device: str,
-        bundle: Bundle,
-        done: Pulled,
-        is_own: Callable[[str], bool],
-        incoming: Incoming = lambda _, data: data,
-    ) -> None:
-        self._incoming = incoming
-        self._writer, self._state, self._device, self._bundle, self._done = writer, state, device, bundle, done
+    def __init__(self, pulling: _Pull, writer: Writer, device: str, bundle: Bundle) -> None:
+        self._writer, self._device, self._bundle = writer, device, bundle
+        self._state, self._done, self._incoming = pulling.state, pulling.done, pulling.incoming
         machine = bundle.index.machine
         # This machine under a name that it had before, or one with a copy of its library: its files are not ours.
-        self._machine = f"{machine}-copy" if is_own(machine) else machine
+        self._machine = f"{machine}-copy" if pulling.is_own(machine) else machine
 
     def take(self) -> None:
         """Forget what its device forgot, and add its segments to the archive."""
@@ -221,6 +227,13 @@ class Receiver:
     def _take_entry(self, entry: Entry) -> None:
         key = file_key(entry)
         facts = entry.file
+        if facts is not None and facts.type not in KINDS:
+            index = self._bundle.index
+            base = key._replace(version=0, generation=0).id
+            self._done.unknown += self._state.note_skipped(
+                self._device, base, facts.type, index.number - 1, index.previous
+            )
+            return
         if facts is None or not _is_safe(key.path) or _key_size(f"{key.home}{key.path}") > LONGEST_NAME:
             return
         if self._writer.is_forgotten(key.home, key.path, self._machine):

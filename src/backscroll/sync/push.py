@@ -30,7 +30,8 @@ from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_streams, same_segment, withheld_bases
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of, remove_content
-from backscroll.sync.state import SentSegmentRow, SentStream, SentStreamName, SyncState, unchecked, unchecked_rules
+from backscroll.sync.state import SyncState
+from backscroll.sync.state_rows import SentSegmentRow, SentStream, SentStreamName, unchecked, unchecked_rules
 from backscroll.sync.streams import Head, StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20

@@ -9,105 +9,23 @@ import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from backscroll.disk import private_folder
 from backscroll.errors import BackscrollError, StorageError
 from backscroll.sync.bundles import NO_BUNDLE, Entry, Index
+from backscroll.sync.state_rows import (
+    ReceivedStream,
+    SeenDevice,
+    SentSegmentRow,
+    SentStream,
+    SentStreamName,
+    StreamInArchive,
+    unchecked,
+)
 from backscroll.sync.streams import Head
 
 SCHEMA: Final = 3
-UNCHECKED: Final = "unchecked"
-
-
-def unchecked(rules: str, compared: int = 0) -> str:
-    """Noted instead of the rules of a stream of which the remote has more than the archive, or has it alone.
-
-    `compared` is how many bytes of the file are known to be the same there.
-    """
-    return f"{UNCHECKED}\n{rules}\n{compared}"
-
-
-def unchecked_rules(noted: str) -> tuple[str, bool, int]:
-    """The rules of a stream, whether it is noted as unchecked, and how many bytes of it were compared."""
-    parts = noted.split("\n")
-    return (parts[1], True, int(parts[2])) if len(parts) == 3 and parts[0] == UNCHECKED else (noted, False, 0)
-
-
-class SentStream(NamedTuple):
-    """How much of a stream was sent."""
-
-    generation: int
-    stream: str
-    head: Head
-    source: int
-    """How many bytes of the file it covers."""
-    is_end: bool
-    rules: str
-    keys: frozenset[str]
-    """By which of these hashes the archive would know that the user forgot the file."""
-
-
-class SentStreamName(NamedTuple):
-    """Which stream a segment belongs to, whatever its generation."""
-
-    base: str
-    """The id of the stream in its first generation."""
-    keys: Iterable[str]
-    is_checked: bool = True
-    """Whether it is known that its bytes are those of the archive."""
-
-
-class SentSegmentRow(NamedTuple):
-    """A segment that was sent."""
-
-    stream: str
-    number: int
-    head: Head
-    """The head of the stream up to its end."""
-    source: int
-    is_end: bool
-
-
-class ReceivedStream(NamedTuple):
-    """How much of another device's stream is in the archive, and in which version of the file."""
-
-    version: int
-    head: Head
-    machine: str = ""
-    """The machine under whose name it is kept."""
-    first: str = ""
-    """The id of the stream in its first generation."""
-    generation: int = 0
-    source: int = 0
-    """How many bytes of the original file it covers."""
-    rules: str = ""
-
-
-class StreamInArchive(NamedTuple):
-    """One generation of a stream that was taken."""
-
-    stream: str
-    first: str
-    base: str
-    """The id of the file."""
-    machine: str
-    version: int
-    size: int
-    source: int
-    rules: str
-
-
-class SeenDevice(NamedTuple):
-    """A device as the last listing had it."""
-
-    device: str
-    machine: str
-    """What its machine is called; empty until something of it was taken."""
-    log: str
-    bundles: int
-    """The number of its last bundle."""
-    size: int
 
 
 class SyncState:
@@ -122,8 +40,8 @@ class SyncState:
             self._db.execute("pragma synchronous=full")
             if self._db.execute("pragma user_version").fetchone()[0] != SCHEMA:
                 self._make()
-            self._db.execute(f"create table if not exists seen ({SEEN}) strict, without rowid")
-            self._db.execute(f"create table if not exists looked ({LOOKED}) strict, without rowid")
+            for name, columns in LATER_TABLES.items():
+                self._db.execute(f"create table if not exists {name} ({columns}) strict, without rowid")
         except sqlite3.DatabaseError as error:
             hint = f"remove {path}: it is made anew from the remote"
             raise BackscrollError(f"the state of the sync cannot be read: {error}", hint) from error
@@ -225,14 +143,15 @@ class SyncState:
 
     def segments_in(self, bundle: int) -> list[SentSegmentRow]:
         """The segments of a bundle, in order."""
-        columns = "stream, number, size, head, source, is_end"
-        rows = self._db.execute(f"select {columns} from segment where bundle = ? order by place", (bundle,))  # noqa: S608
-        return [SentSegmentRow(row[0], row[1], Head(row[1] + 1, row[2], row[3]), row[4], bool(row[5])) for row in rows]
+        return self._segments("bundle = ? order by place", bundle)
 
     def segments_of(self, stream: str) -> list[SentSegmentRow]:
         """The segments of a stream, in order."""
-        columns = "stream, number, size, head, source, is_end"
-        rows = self._db.execute(f"select {columns} from segment where stream = ? order by number", (stream,))  # noqa: S608
+        return self._segments("stream = ? order by number", stream)
+
+    def _segments(self, which: str, value: object) -> list[SentSegmentRow]:
+        query = f"select stream, number, size, head, source, is_end from segment where {which}"  # noqa: S608
+        rows = self._db.execute(query, (value,))
         return [SentSegmentRow(row[0], row[1], Head(row[1] + 1, row[2], row[3]), row[4], bool(row[5])) for row in rows]
 
     def bundle_of(self, segment: SentSegmentRow) -> int:
@@ -266,11 +185,32 @@ class SyncState:
     def begin_pulling(self, device: str, log: str) -> None:
         """A device has begun a new log. What was taken stays in the archive, and is recognised by its bytes."""
         self._db.execute("delete from received where device = ?", (device,))
+        self._db.execute("delete from skipped where device = ?", (device,))
         self._db.execute("insert or replace into pulled values (?, ?, 0, ?)", (device, log, NO_BUNDLE))
 
     def note_pulled(self, device: str, number: int, bundle_hash: str) -> None:
         """A bundle of another device is in the archive."""
         self._db.execute("update pulled set number = ?, hash = ? where device = ?", (number, bundle_hash, device))
+
+    def note_skipped(self, device: str, base: str, kind: str, number: int, bundle_hash: str) -> bool:
+        """A file of an unknown kind was left out of what came after this bundle; return whether that is new."""
+        row = (device, base, kind, number, bundle_hash)
+        return self._db.execute("insert or ignore into skipped values (?, ?, ?, ?, ?)", row).rowcount > 0
+
+    def skipped(self, device: str) -> int:
+        """How many files of a device were left out because their kind was unknown."""
+        return int(self._db.execute("select count(*) from skipped where device = ?", (device,)).fetchone()[0])
+
+    def can_return(self, device: str, kinds: Iterable[str]) -> bool:
+        """Whether files of one of these kinds were left out."""
+        rows = self._db.execute("select distinct kind from skipped where device = ?", (device,))
+        return not {row[0] for row in rows}.isdisjoint(kinds)
+
+    def return_to_skipped(self, device: str) -> None:
+        """Take bundles again, from the first with a file that was left out."""
+        query = "select number, hash from skipped where device = ? order by number limit 1"
+        self.note_pulled(device, *self._db.execute(query, (device,)).fetchone())
+        self._db.execute("delete from skipped where device = ?", (device,))
 
     def note_seen(self, devices: Iterable[SeenDevice]) -> None:
         """What the remote has now, so that it can be shown without asking it again."""
@@ -361,8 +301,12 @@ class SyncState:
         """)
 
 
-LOOKED: Final = "device text, name text, primary key (device, name)"
-SEEN: Final = "device text primary key, machine text, log text, bundles integer, size integer"
+LATER_TABLES: Final = {
+    "looked": "device text, name text, primary key (device, name)",
+    "seen": "device text primary key, machine text, log text, bundles integer, size integer",
+    "skipped": "device text, base text, kind text, number integer, hash text, primary key (device, base)",
+}
+"""Those that a state of an earlier version does not have."""
 TABLES: Final = {
     "bundle": "number integer primary key, hash text not null",
     "sent": "base text primary key, generation integer, stream text, segments integer, size integer, head text, "

@@ -11,7 +11,8 @@ from backscroll.sync.objects import BundleObject, current, in_log, latest_log
 from backscroll.sync.pull import Writing
 from backscroll.sync.remotes import Remote
 from backscroll.sync.removal import objects_of
-from backscroll.sync.state import StreamInArchive, SyncState
+from backscroll.sync.state import SyncState
+from backscroll.sync.state_rows import StreamInArchive
 from backscroll.sync.streams import StreamKey
 
 

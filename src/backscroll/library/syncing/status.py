@@ -9,7 +9,8 @@ from backscroll.library.syncing.remote_settings import RemoteSettings, state_pat
 from backscroll.library.syncing.sync import is_syncing, note_listing, open_remote_of, sender_of, waiting_bytes
 from backscroll.settings import Settings
 from backscroll.sync.push import Sender
-from backscroll.sync.state import SeenDevice, SyncState
+from backscroll.sync.state import SyncState
+from backscroll.sync.state_rows import SeenDevice
 
 
 @dataclass
@@ -26,6 +27,8 @@ class DeviceStatus:
     """Those that are not here yet; of this device, those that the remote has lost."""
     size: int
     """Bytes on the remote."""
+    unknown: int = 0
+    """Files of kinds that this version does not know, and that a later one can take."""
 
 
 @dataclass
@@ -77,4 +80,5 @@ def _device(seen: SeenDevice, sender: Sender, state: SyncState) -> DeviceStatus:
     log, number, _ = state.pulled(seen.device)
     done = state.last_bundle[0] if is_own else number if log == seen.log else 0
     machine = sender.machine if is_own else seen.machine
-    return DeviceStatus(seen.device, machine, is_own, seen.bundles, abs(seen.bundles - done), seen.size)
+    unknown = state.skipped(seen.device)
+    return DeviceStatus(seen.device, machine, is_own, seen.bundles, abs(seen.bundles - done), seen.size, unknown)

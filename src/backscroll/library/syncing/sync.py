@@ -33,7 +33,8 @@ from backscroll.sync.push import Pushed, Sender, push
 from backscroll.sync.remotes import Folder, Remote, RemoteObject, open_remote
 from backscroll.sync.removal import MAX_SMALL_OBJECTS, merge_small
 from backscroll.sync.sealing import hidden_device, seal_with
-from backscroll.sync.state import SeenDevice, SyncState
+from backscroll.sync.state import SyncState
+from backscroll.sync.state_rows import SeenDevice
 from backscroll.sync.verify import Verified, verify
 
 LOCK_SECONDS: Final = 1.0

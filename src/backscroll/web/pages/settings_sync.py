@@ -126,6 +126,8 @@ def _lag(one: DeviceStatus) -> Html | str:
         return f"this machine{lost}"
     if one.behind:
         return el("span", f"{plural(one.behind, 'bundle')} not here yet", class_="badge warn")
+    if one.unknown:
+        return el("span", f"{plural(one.unknown, 'file')} of an unknown kind: update backscroll", class_="badge warn")
     return "all of it is here"
 
 
