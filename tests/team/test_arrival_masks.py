@@ -3,19 +3,28 @@
 import base64
 import hashlib
 import json
+import tracemalloc
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.archive import packing
+from backscroll.archive.archive import Archive
+from backscroll.archive.rewriting import Writer
+from backscroll.files.reading import Bookmark
+from backscroll.settings import Settings
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
+from backscroll.team import arrival_masks
 from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.database import Database
 from backscroll.team.export_history import export_history
 from backscroll.team.libraries import Libraries
+from backscroll.team.mask_library import mask_archive
 from backscroll.team.people import Person, people
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
@@ -26,6 +35,7 @@ from tests.team.served import Browser, Served, serving
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SAID = f"@ cwd=/home/dev/shop\na <- - user: use {TOKEN} for the zyxparser\nb <- a assistant(m1): it is used"
 MORE = f"{SAID}\nc <- b user: and {TOKEN} again for the zyxquokka\nd <- c assistant(m2): done"
+SECRET_LINE = json.dumps({"type": "user", "text": f"use {TOKEN}"}).encode() + b"\n"
 LINES = [base64.b64encode(hashlib.sha512(b"%d" % n).digest()).decode()[:64] for n in range(12)]
 PEM = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *LINES, "-----END RSA PRIVATE KEY-----\n"])
 
@@ -127,3 +137,54 @@ def test_a_short_secret_is_masked_as_well() -> None:
 @given(st.binary(max_size=300), st.sampled_from(["a.jsonl", "a.txt"]))
 def test_any_bytes_keep_their_length(data: bytes, path: str) -> None:
     masked(path, data + f' "password": "{TOKEN}"'.encode() + data)
+
+
+@given(
+    st.lists(st.sampled_from([b"one\n", b"two", b"\n", b"\r\n", b"", SECRET_LINE, SECRET_LINE[:40]]), max_size=9),
+    st.data(),
+)
+def test_a_file_in_pieces_is_masked_as_it_is_at_once(parts: list[bytes], data: st.DataObject) -> None:
+    whole = b"".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
+    pieces = [whole[start:end] for start, end in pairwise([0, *cuts, len(whole)])]
+    for path in ("a.jsonl", "a.txt"):
+        found = list(ArrivalMasks().pieces(path, pieces, len(whole)))
+        assert b"".join(old for old, _ in found) == whole
+        assert b"".join(new for _, new in found) == masked(path, whole)
+
+
+def test_a_text_that_is_too_long_to_be_masked_is_withheld_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrival_masks, "LONGEST_LINE", 100)
+    pieces = [TOKEN.encode()] * 5
+    found = ArrivalMasks().pieces("a.txt", pieces, 200)
+    assert b"".join(new for _, new in found) == masked("a.txt", b"".join(pieces))
+
+
+def test_the_memory_of_masking_a_kept_file_is_not_that_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "CHUNK", 100_000)
+    settings = Settings((), library=tmp_path, file=tmp_path / "settings.toml")
+    line = json.dumps({"type": "user", "text": "a few words " * 400}).encode() + b"\n"
+    lines = 12_000_000 // len(line)
+    with Writer(tmp_path / "archive") as writer:
+        file = writer.new_file("laptop", "/home/ada/.claude", "projects/-work/a.jsonl", "session")
+        said = (SECRET_LINE if number == lines // 2 else line for number in range(lines))
+        writer.add(file, said, lambda: Bookmark(0, 0, 0, 0, 0, 0, 0, 0, 0), new_version=True)
+    size = file.versions[0].size
+    mask_archive(settings, lambda: None)  # what is made once in a process is not counted
+    with Writer(tmp_path / "archive") as writer:
+        writer.add(file, [SECRET_LINE], lambda: Bookmark(0, 0, 0, 0, 0, 0, 0, 0, 0), new_version=False)
+    tracemalloc.start()
+    try:
+        assert mask_archive(settings, lambda: None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size // 4
+    archive = Archive(tmp_path / "archive")
+    (kept,) = archive.files.values()
+    content = b"".join(archive.content(kept.versions[0]))
+    assert len(content) == size + len(SECRET_LINE)
+    assert TOKEN.encode() not in content
+    assert content.count(line) == lines - 1

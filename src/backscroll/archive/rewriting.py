@@ -29,8 +29,8 @@ class ReplacedVersion(NamedTuple):
     new: Version | None = None
 
 
-Rewrite = Callable[[KeptFile, Version], bytes | None]
-"""The bytes that a version has from now on; None if it stays as it is."""
+Rewrite = Callable[[KeptFile, Version], Iterable[bytes] | None]
+"""The bytes that a version has from now on, in pieces; None if it stays as it is."""
 
 
 class Writer(Appender):
@@ -105,11 +105,11 @@ class Writer(Appender):
         touched: set[int] = set()
         for file in files:
             for version in file.versions:
-                data = rewrite(file, version)
-                if data is not None:
+                pieces = rewrite(file, version)
+                if pieces is not None:
                     touched |= {chunk.pack for chunk in version.chunks}
-                    version.chunks = [self._put(pack(piece)) for piece in in_chunks([data])]
-                    version.size = len(data)
+                    version.chunks = [self._put(pack(piece)) for piece in in_chunks(pieces)]
+                    version.size = sum(chunk.size for chunk in version.chunks)
         return touched
 
     def _replace_versions(self, file: KeptFile, contents: Sequence[bytes]) -> None:

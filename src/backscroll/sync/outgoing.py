@@ -14,9 +14,10 @@ import msgspec
 
 from backscroll.redaction.redactor import Redactor
 from backscroll.redaction.rules import RULES, VERSION
+from backscroll.redaction.twins import has_twins
 from backscroll.sync.policy import SyncMode
 
-MASK_VERSION: Final = 1
+MASK_VERSION: Final = 2
 WITHHELD: Final = "withheld"
 LONGEST_LINE: Final = 64 << 20
 """A longer line is withheld: decoding it would take many times its size in memory."""
@@ -73,7 +74,8 @@ class Outgoing:
                 pass  # not a record: masked as text, like any other file
             else:
                 masked = self._redactor.value(value)
-                return line if masked is value else msgspec.json.encode(masked) + end
+                is_same = masked is value and not has_twins(body, value)
+                return line if is_same else msgspec.json.encode(masked) + end
         try:
             text = body.decode()
         except UnicodeDecodeError:

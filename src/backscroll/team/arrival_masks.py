@@ -5,11 +5,13 @@ and index is masked here, without changing its length: every place of a stream s
 on where it was. The same bytes always give the same bytes, so that a repeat after a crash adds nothing.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from backscroll.redaction.redactor import Redactor
+from backscroll.redaction.twins import has_twins
 
 LONGEST_LINE: Final = 64 << 20
 """A longer line is withheld: decoding it would take many times its size in memory."""
@@ -34,8 +36,24 @@ class ArrivalMasks:
             return self._text(data)
         return b"".join(self._line(line) for line in data.splitlines(keepends=True))
 
+    def pieces(self, path: str, pieces: Iterable[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
+        """A whole file of this size, as it is and as it has to be: line by line if it is a list of them."""
+        if path.endswith(".jsonl"):
+            for lines in _cut_after_lines(pieces):
+                yield lines, self.segment(path, lines)
+        elif size <= LONGEST_LINE:
+            whole = b"".join(pieces)
+            yield whole, self.segment(path, whole)
+        else:
+            told = WITHHELD
+            for piece in pieces:
+                yield piece, told[: len(piece)].ljust(len(piece))
+                told = told[len(piece) :]
+
     def _line(self, line: bytes) -> bytes:
         body = line.rstrip(b"\r\n")
+        if len(body) <= LONGEST_LINE and self._redactor.is_clean_line(body):
+            return line
         if body.lstrip()[:1] in DETECTED and len(body) <= LONGEST_LINE:
             try:
                 value = msgspec.json.decode(body)
@@ -43,7 +61,7 @@ class ArrivalMasks:
                 pass  # not a record: masked as text
             else:
                 masked = self._redactor.value(value)
-                if masked is value:
+                if masked is value and not has_twins(body, value):
                     return line
                 fields = msgspec.json.encode(masked)
                 if len(fields) <= len(body):
@@ -59,6 +77,18 @@ class ArrivalMasks:
             return body
         found = masked.encode("utf-8", "surrogateescape")
         return found.ljust(len(body)) if len(found) <= len(body) else WITHHELD[: len(body)].ljust(len(body))
+
+
+def _cut_after_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*held, piece[:end]])
+            held = []
+        held.append(piece[end:])
+    if any(held):
+        yield b"".join(held)
 
 
 def _mask(rule: str, secret: bytes) -> str:

@@ -1,11 +1,13 @@
 """Mask secrets in a library that was filled before its organisation had that done on arrival."""
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.disk import write_private
 from backscroll.library.archives import find_archive, open_writer
 from backscroll.redaction.redactor import redact
+from backscroll.settings import Settings
 from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.libraries import Libraries
 
@@ -20,28 +22,9 @@ UNFINISHED: Final = "masking"
 def mask_library(database: "Database", libraries: Libraries, handle: str) -> bool:
     """Mask archive, index and titles of shared chats, with the person's lock held; return whether anything changed."""
     settings = libraries.settings(handle)
-    archive = find_archive(settings)
-    if archive is None:
-        return False
-    masks = ArrivalMasks()
-    changed = {
-        (file.number, version.number)
-        for file in archive.files.values()
-        for version in file.versions
-        if version.is_whole and _masked(archive, masks, file, version) is not None
-    }
     unfinished = settings.library / UNFINISHED
-    if not changed and not unfinished.exists():
+    if not mask_archive(settings, lambda: write_private(unfinished, b"")) and not unfinished.exists():
         return False
-    write_private(unfinished, b"")
-    if changed:
-        with open_writer(settings) as writer:
-
-            def rewrite(file: KeptFile, version: Version) -> bytes | None:
-                is_wanted = (file.number, version.number) in changed
-                return _masked(writer, masks, file, version) if is_wanted else None
-
-            writer.forget((), (), rewrite=rewrite)
     with libraries.own(handle) as library:
         library.rebuild()
         library.update()  # removes the index that was replaced
@@ -50,11 +33,34 @@ def mask_library(database: "Database", libraries: Libraries, handle: str) -> boo
     return True
 
 
-def _masked(archive: "Archive", masks: ArrivalMasks, file: KeptFile, version: Version) -> bytes | None:
-    """What a version has to be; None if it is so already."""
-    data = b"".join(archive.content(version))
-    masked = masks.segment(file.path, data)
-    return None if masked == data else masked
+def mask_archive(settings: Settings, before: Callable[[], object]) -> bool:
+    """Mask what is kept, piece by piece; return whether anything changed. `before` is called before it does."""
+    archive = find_archive(settings)
+    if archive is None:
+        return False
+    masks = ArrivalMasks()
+    changed = {
+        (file.number, version.number)
+        for file in archive.files.values()
+        for version in file.versions
+        if version.is_whole and any(old != new for old, new in _pieces(archive, masks, file, version))
+    }
+    if not changed:
+        return False
+    before()
+    with open_writer(settings) as writer:
+
+        def rewrite(file: KeptFile, version: Version) -> Iterable[bytes] | None:
+            is_wanted = (file.number, version.number) in changed
+            return (new for _, new in _pieces(writer, masks, file, version)) if is_wanted else None
+
+        writer.forget((), (), rewrite=rewrite)
+    return True
+
+
+def _pieces(archive: "Archive", masks: ArrivalMasks, file: KeptFile, version: Version) -> Iterator[tuple[bytes, bytes]]:
+    """A version in pieces, each as it is and as it has to be."""
+    return masks.pieces(file.path, archive.content(version), version.size)
 
 
 def _mask_titles(database: "Database", person: int) -> None:

@@ -37,6 +37,7 @@ from backscroll.records.decode import Problem, decode_line, fields_of
 from backscroll.records.record import Record
 from backscroll.redaction.redactor import Redactor, usual_rules
 from backscroll.redaction.rules import VERSION
+from backscroll.redaction.twins import has_twins
 from backscroll.store.reader import StoredChat
 
 CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
@@ -145,7 +146,7 @@ def redacted_record(record: Record, hiding: Redactor) -> Record | None:
     if not fields:
         return None
     hidden = hiding.value(fields)
-    if hidden is fields:
+    if hidden is fields and not has_twins(record.raw, fields):
         return record
     try:
         data = msgspec.json.encode(hidden)
