@@ -10,9 +10,11 @@ import pytest
 from backscroll.errors import BackscrollError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.objects import folder_of
+from backscroll.team import rates
 from backscroll.team.device_routes import ByteCredit
 from backscroll.team.limits import Limits, parsed_limit
-from backscroll.team.rates import PERSON_PER_MINUTE, KeyRates
+from backscroll.team.people import Person
+from backscroll.team.sessions import KeyUse, new_key
 from tests.support.homes import session_path
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
@@ -110,12 +112,50 @@ def test_credit_is_counted_by_device_person_and_organisation() -> None:
     assert credit.wait_for("ada", 5.0, 20) == 0
 
 
-def test_requests_are_counted_by_key_person_and_organisation() -> None:
-    rates = KeyRates(clock=lambda: 0.0)
-    answers = [rates.take(f"key {n % 10}", "ada", 1) for n in range(PERSON_PER_MINUTE)]
-    assert answers[0] == (0, "")
-    assert answers[-1][1] == "all your keys together"
-    assert rates.take("key of ben", "ben", 1) == (0, "")
+def test_requests_are_counted_by_key_person_and_organisation(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "PER_MINUTE", 6)
+    monkeypatch.setattr(rates, "PERSON_PER_MINUTE", 10)
+    monkeypatch.setattr(rates, "ORG_PER_MINUTE", 14)
+    ada, ben, zoe = invited(served, "ada", "ben", "zoe")
+    with served.context.database.transaction() as connection:  # in which it is one moment
+
+        def refused(key: int, person: Person) -> str:
+            try:
+                with connection.transaction():
+                    rates.count_request(connection, KeyUse(key, person, frozenset()))
+            except rates.TooManyRequestsError as error:
+                assert error.seconds > 0
+                return error.message
+            return ""
+
+        assert [refused(1, ada) for _ in range(3)] == [""] * 3
+        assert refused(1, ada) == "too many requests of this key"
+        assert [refused(2, ada), refused(3, ada)] == [""] * 2
+        assert refused(4, ada) == "too many requests of all your keys together"
+        assert [refused(5, ben), refused(6, zoe)] == [""] * 2
+        assert refused(7, zoe) == "too many requests of your organisation"
+        connection.execute("update request_rate set until = until - interval '10 seconds'")
+        assert refused(1, ada) == ""
+        assert refused(1, ada) == "too many requests of this key"
+
+
+def test_requests_are_counted_by_all_web_processes_together(served: Served, tmp_path: Path) -> None:
+    (ada,) = invited(served, "ada")
+    database = served.context.database
+    with database.transaction() as connection:
+        headers = {"authorization": f"Bearer {new_key(connection, ada, 'busy', ['read'])}"}
+    with (
+        serving(database.address, tmp_path / "second", works=False) as second,
+        httpx.Client(headers=headers, trust_env=False, timeout=60) as client,
+    ):
+        addresses = [f"{one.url}/api/v1/nothing" for one in (served, second)]
+        assert client.get(addresses[0]).status_code == 404
+        with database.transaction() as connection:
+            connection.execute("update request_rate set until = now() + interval '1 hour' where name like 'key %'")
+        for address in addresses:
+            answer = client.get(address)
+            assert (answer.status_code, int(answer.headers["retry-after"]) > 3000) == (429, True)
+            assert "this key" in answer.text
 
 
 def test_a_person_who_sends_too_much_waits(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from backscroll.team.rates import RequestRate
 from backscroll.team.sessions import new_key
 from tests.team.demo_served import CSV, DOCKER, FLAKY, DemoServed
 
@@ -118,15 +117,6 @@ def test_a_real_client_connects(demo: DemoServed, keys: dict[str, str]) -> None:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     assert "recall" in anyio.run(run)
-
-
-def test_a_key_that_asks_too_often_waits() -> None:
-    now = [0.0]
-    rate = RequestRate(per_minute=60, burst=3, clock=lambda: now[0])
-    assert [rate.take("a") for _ in range(4)] == [0, 0, 0, 1]
-    assert rate.take("b") == 0
-    now[0] = 1.0
-    assert [rate.take("a"), rate.take("a")] == [0, 1]
 
 
 def test_the_server_says_so_and_when_to_come_back(demo: DemoServed) -> None:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 OBJECTS: Final = "objects.jsonl"
-PASSING: Final = frozenset({"migrations", "job", "job_total", "web_session", "device_request", "oidc_request"})
+PASSING: Final = frozenset(
+    {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
+)
 """Tables with nothing to keep."""
 DERIVED: Final = ("archive", "team.sqlite")
 """What workers make again in the folder of a person."""

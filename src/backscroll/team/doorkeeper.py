@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from backscroll.errors import BackscrollError, Busy, UsageError
+from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.html.element import Html
 from backscroll.team.context import ASKER, OWNER, TeamContext
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.people import Person
-from backscroll.team.rates import KeyRates
-from backscroll.team.sessions import person_of_key, person_of_session
+from backscroll.team.rates import TooManyRequestsError, count_request
+from backscroll.team.sessions import person_of_session, use_of_key
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
 from backscroll.web.layout import ASKER_LINKS
@@ -47,7 +47,6 @@ class Doorkeeper:
     ) -> None:
         """`links` are what the bar of every page has for a person."""
         self._app, self._context, self._links, self._prepare = app, context, links, prepare
-        self._rates = KeyRates()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Find the asker, then answer or refuse."""
@@ -61,6 +60,10 @@ class Doorkeeper:
         request = Request(scope)
         try:
             person = await run_in_threadpool(self._asker, request)
+        except TooManyRequestsError as error:
+            headers = {"retry-after": str(error.seconds)}
+            await problem_response(error, HTTPStatus.TOO_MANY_REQUESTS, headers)(scope, receive, send)
+            return
         except BackscrollError as error:
             await problem_response(error, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
             return
@@ -69,14 +72,6 @@ class Doorkeeper:
             await _refuse(request)(scope, receive, send)
             return
         if person is not None:
-            wait, whose = 0, ""
-            if "authorization" in request.headers:
-                wait, whose = self._rates.take(bearer_of(request), person.handle, person.org)
-            if wait:
-                much = Busy(f"too many requests of {whose}", f"wait {wait} seconds")
-                answer = problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
-                await answer(scope, receive, send)
-                return
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
             ASKER_HANDLE.set(person.handle)
@@ -87,12 +82,15 @@ class Doorkeeper:
         """Who asks. A key counts alone, never together with a cookie, and only for reading through the API."""
         with self._context.database.transaction() as connection:
             if "authorization" in request.headers:
-                found = person_of_key(connection, bearer_of(request))
+                found = use_of_key(connection, bearer_of(request))
                 path = request.url.path
                 is_agent = path == MCP
                 needed = "metrics" if path == "/metrics" else "mcp" if is_agent else "read"
                 is_api = is_agent or (path.startswith((PREFIX, "/metrics")) and request.method in SAFE)
-                return found[0] if found and needed in found[1] and is_api else None
+                if found is None or needed not in found.scopes or not is_api:
+                    return None
+                count_request(connection, found)
+                return found.person
             secret = request.cookies.get(self._context.cookie)
             return person_of_session(connection, secret) if secret else None
 

@@ -1,62 +1,59 @@
-"""How many requests a key, a person and an organisation may make: so that one program cannot hold up everyone."""
+"""How many requests a key, a person and an organisation may make: so that one program cannot hold up everyone.
 
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+They are counted in the database, in the statement that each request costs: a limit is the same however many web
+processes there are. Each request moves the time up to which its key has asked by the same step; once that is too far
+ahead of now, it is refused.
+"""
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from backscroll.errors import Busy
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+    from backscroll.team.sessions import KeyUse
 
 PER_MINUTE: Final = 120
-BURST: Final = 60
-"""So many requests at once, and so many a minute in the long run."""
-MAX_REMEMBERED: Final = 10_000
-
-
 PERSON_PER_MINUTE: Final = 300
 ORG_PER_MINUTE: Final = 3000
-"""With all keys of a person, and of everyone in an organisation."""
+"""With one key, with all keys of a person, and of everyone in an organisation, in the long run; half as many at once."""
 
 
-class KeyRates:
-    """The rates of requests with keys: by key, by person, by organisation."""
+class TooManyRequestsError(Busy):
+    """A key, a person or an organisation asks too often."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rates = {
-            "this key": RequestRate(clock=clock),
-            "all your keys together": RequestRate(PERSON_PER_MINUTE, PERSON_PER_MINUTE / 2, clock),
-            "your organisation": RequestRate(ORG_PER_MINUTE, ORG_PER_MINUTE / 2, clock),
-        }
-
-    def take(self, key: str, person: str, org: int) -> tuple[int, str]:
-        """Count a request; how many seconds to wait, 0 if it may be answered, and who asks too often."""
-        for (whose, rate), name in zip(self._rates.items(), (key, person, str(org)), strict=True):
-            wait = rate.take(name)
-            if wait:
-                return wait, whose
-        return 0, ""
+    def __init__(self, whose: str, seconds: int) -> None:
+        self.seconds = seconds
+        super().__init__(f"too many requests of {whose}", f"wait {seconds} seconds")
 
 
-class RequestRate:
-    """Credit by key: each request takes one, and it grows back."""
+def count_request(connection: "Connection", use: "KeyUse") -> None:
+    """Count a request with a key; TooManyRequestsError if there were too many lately."""
+    rates = {
+        f"key {use.key}": ("this key", PER_MINUTE),
+        f"person {use.person.id}": ("all your keys together", PERSON_PER_MINUTE),
+        f"org {use.person.org}": ("your organisation", ORG_PER_MINUTE),
+    }
+    steps = [60 / rate for _, rate in rates.values()]
+    rooms = [step * rate / 2 for step, (_, rate) in zip(steps, rates.values(), strict=True)]
+    counted = {name for (name,) in connection.execute(COUNT, ([*rates], steps, rooms))}
+    for (name, (whose, _)), step in zip(rates.items(), steps, strict=True):
+        if name not in counted:
+            row = connection.execute(WAIT, (step, name)).fetchone()
+            raise TooManyRequestsError(whose, max(1, math.ceil(row[0])) if row else 1)
 
-    def __init__(
-        self, per_minute: float = PER_MINUTE, burst: float = BURST, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._per_second, self._burst, self._clock = per_minute / 60, burst, clock
-        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """What was used, and when, by key."""
-        self._lock = threading.Lock()
 
-    def take(self, key: str) -> int:
-        """Count a request; how many seconds to wait, 0 if it may be answered."""
-        now = self._clock()
-        with self._lock:
-            used, at = self._used.get(key, (0.0, now))
-            used = max(0.0, used - (now - at) * self._per_second)
-            if used + 1 > self._burst:
-                return max(1, round((used + 1 - self._burst) / self._per_second))
-            self._used[key] = (used + 1, now)
-            self._used.move_to_end(key)
-            while len(self._used) > MAX_REMEMBERED:
-                self._used.popitem(last=False)
-        return 0
+COUNT: Final = """
+insert into request_rate as r (name, until, room)
+select name, now() + make_interval(secs => step), make_interval(secs => room)
+from unnest(%s::text[], %s::float8[], %s::float8[]) as asked (name, step, room) order by name
+on conflict (name) do update
+set until = greatest(r.until, now()) + (excluded.until - now()), room = excluded.room
+where greatest(r.until, now()) + (excluded.until - now()) <= now() + excluded.room
+returning name
+"""
+"""In the order of the names, so that two requests never wait for one another."""
+WAIT: Final = """
+select extract(epoch from until + make_interval(secs => %s) - room - now()) from request_rate where name = %s
+"""

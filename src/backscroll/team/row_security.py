@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
 POLICY: Final = "own_org"
-OPEN: Final = frozenset({"migrations", "job", "job_total", "oidc_request"})
+OPEN: Final = frozenset({"migrations", "job", "job_total", "oidc_request", "request_rate"})
 """Tables of the server itself, in which nothing belongs to an organisation: no page shows them to people."""
 
 

@@ -94,15 +94,24 @@ def revoke_key(connection: "Connection", person: Person, key: int) -> None:
     record(connection, person.org, person.handle, "key.revoke", row[0])
 
 
-def person_of_key(connection: "Connection", secret: str) -> tuple[Person, frozenset[str]] | None:
+class KeyUse(NamedTuple):
+    """A key that works."""
+
+    key: int
+    person: Person
+    scopes: frozenset[str]
+    """What it may be used for."""
+
+
+def use_of_key(connection: "Connection", secret: str) -> KeyUse | None:
     """Whose key it is, and what it may be used for; None if it does not work."""
     row = connection.execute(
         "update api_key set used = now() where digest = %s and revoked is null and (expires is null or expires > now())"
-        " returning person, scopes",
+        " returning id, person, scopes",
         (digest(secret),),
     ).fetchone()
-    person = _enabled(connection, row[0]) if row else None
-    return (person, frozenset(row[1])) if row and person else None
+    person = _enabled(connection, row[1]) if row else None
+    return KeyUse(row[0], person, frozenset(row[2])) if row and person else None
 
 
 def _enabled(connection: "Connection", number: int) -> Person | None:

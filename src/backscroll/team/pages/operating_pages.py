@@ -109,7 +109,7 @@ def _limits_form(limits: Limits) -> Html:
         number("MB/s for everyone", "org_rate", limits.org_rate, MEGABYTE, f"{ORG_RATE / MEGABYTE:.0f}"),
         el("button", "Save the limits"),
         el("p", "A machine over a rate waits and goes on. One without room sends no more, says so, and tries again; it"
-           " can still remove what it has sent. The rates hold for each web process.", class_="muted"),
+           " can still remove what it has sent. Each web process counts these rates for itself.", class_="muted"),
         method="post", action="/storage/limits", class_="row-form",
     )  # fmt: skip
 
