@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PER_MINUTE: Final = 120
 PERSON_PER_MINUTE: Final = 300
 ORG_PER_MINUTE: Final = 3000
-"""With one key, with all keys of a person, and of everyone in an organisation, in the long run; half as many at once."""
+"""With one key, all keys of a person, and those of everyone in an organisation; half as many at once."""
 
 
 class TooManyRequestsError(Busy):
