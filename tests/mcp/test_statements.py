@@ -16,11 +16,20 @@ from tests.support.processes import is_alive, seconds_of, sql_workers_of, until
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads what Linux says of processes")
 
 
+UNLIMITED = """
+from backscroll.mcp.tools import query
+query.SECONDS = 3600.0
+from backscroll.cli.start import main
+main()
+"""
+"""backscroll, with statements that do not end by themselves while a test waits for that."""
+
+
 @pytest.mark.slow
 def test_the_server_stops_with_its_input_even_during_a_statement(tmp_path: Path) -> None:
     shelf = story(tmp_path)
-    command = [sys.executable, "-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", UNLIMITED, "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert server.stdin
     assert server.stdout
 
@@ -40,9 +49,15 @@ def test_the_server_stops_with_its_input_even_during_a_statement(tmp_path: Path)
     send("tools/call", {"name": "search", "arguments": {"query": "zebra"}}, 3)
     assert b'"id":3' in server.stdout.readline()  # meanwhile
     server.stdin.close()
-    server.wait(timeout=60)
+    try:
+        assert server.wait(timeout=60) == 0
+    finally:
+        server.kill()
     until(lambda: not is_alive(worker))
+    assert server.stderr
+    assert server.stderr.read() == b""
     server.stdout.close()
+    server.stderr.close()
 
 
 def test_no_statement_reaches_the_memory_of_the_server(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.mcp.answers import ToolAnswer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.call_context import CallContext
+from backscroll.mcp.call_threads import CallThreads
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.prompts import PROMPTS, prompt_text
 from backscroll.mcp.quoting import Frame, one_line
@@ -58,6 +59,7 @@ class RequestHandlers:
         self._pool = pool
         self._is_child = is_child
         self._roots: dict[str | None, str | None] = {}
+        self._threads = CallThreads()
 
     def server(self) -> Server[Any]:
         """The SDK's server with our handlers."""
@@ -156,7 +158,7 @@ class RequestHandlers:
                     caller = AskingSession(caller.sessions, root)
                 return answer(CallContext(pool, library, caller, Frame()))
 
-        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+        return await self._threads.run(run)
 
     async def _root(self, context: Context) -> str | None:
         """The folder that the client works in, asked once; newer protocol versions do not have roots."""
