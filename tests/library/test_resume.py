@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError, UsageError
+from backscroll.files.names import project_folder
 from backscroll.library.chats.resume import Resume, obstacle, resume_of
 from backscroll.library.chats.terminal import MACOS, TERMINALS, find_terminal, open_terminal, words_to_run
 from backscroll.settings import Settings, load_settings
@@ -63,6 +65,22 @@ def test_each_branch_is_resumed_by_the_session_that_ends_it(tmp_path: Path) -> N
         # It was rewound: no session ends there, and the answer says which branch goes on.
         assert resume_of(library, stored, branch=blue).branch == green
         assert resume_of(library, stored, SESSION).branch == red
+
+
+def test_a_session_is_resumed_in_the_project_that_its_file_belongs_to(tmp_path: Path) -> None:
+    here = tmp_path / "work" / "my-shop"
+    here.mkdir(parents=True)
+    (tmp_path / "work" / "my" / "other").mkdir(parents=True)
+    file = f"projects/{project_folder(str(here))}/{SESSION}.jsonl"
+    shelf = Shelf(tmp_path / "shelf").write({file: jsonl(draw(REWOUND))})
+    with shelf.open() as library:
+        library.update()
+        stored = library.find(SESSION)
+        assert resume_of(library, stored).folder == str(here)
+        (tmp_path / "work" / "my" / "shop").mkdir()  # has the same folder, and is called as the project was
+        assert resume_of(library, stored).folder == str(tmp_path / "work" / "my" / "shop")
+        shutil.rmtree(tmp_path / "work")
+        assert resume_of(library, stored).folder == "/home/ada/shop"  # which is told to be gone
 
 
 def test_the_line_for_a_shell_is_quoted() -> None:

@@ -1,10 +1,12 @@
 """The folder names that Claude Code gives to projects.
 
-The way back does not exist: `/a/b-c` and `/a/b/c` share a folder. Which project a session belongs to is what its rows
-say; this is for finding the folder of a known path.
+There is no sure way back: `/a/b-c` and `/a/b/c` share a folder. Which project a session belongs to is what its rows
+say; this is for finding the folder of a known path, and which paths of this machine have a folder.
 """
 
+import os
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 MAX_NAME_LENGTH: Final = 200
@@ -21,6 +23,23 @@ def project_folder(path: str) -> str:
     if len(name) <= MAX_NAME_LENGTH:
         return name
     return f"{name[:MAX_NAME_LENGTH]}-{_base36(abs(_hash(codes)))}"
+
+
+def paths_of(folder: str) -> Iterator[str]:
+    """The working directories of this machine whose sessions are in this folder, in order. None for a long name."""
+    waiting = [os.path.abspath(os.sep)]  # noqa: PTH100 - the root, or the drive
+    while waiting:
+        path = waiting.pop()
+        name = project_folder(path)
+        if name == folder:
+            yield path
+        if folder.startswith(name) and len(folder) <= MAX_NAME_LENGTH:
+            try:
+                with os.scandir(path) as entries:
+                    inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            except OSError:
+                continue
+            waiting += sorted(inner, reverse=True)
 
 
 def _hash(codes: list[int]) -> int:

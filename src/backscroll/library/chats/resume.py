@@ -10,6 +10,7 @@ from backscroll.conversation.chat import Chat
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
 from backscroll.files.layout import container_of
+from backscroll.files.names import paths_of, project_folder
 from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 from backscroll.library.machine import Machine
@@ -59,13 +60,15 @@ def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "", 
             f" or read it: backscroll export {short}"
         )
         raise NothingFound(f"Claude Code of today cannot resume it: it is from {holder}", hint)
-    if (elsewhere := _other_machine(chat, leaf, machine)) is not None:
+    here_too = _on_this_machine(chat, leaf, machine)
+    if here_too is None:
+        elsewhere = SourceKey.parse(leaf.place.file).machine
         hint = f"resume it there, or bring it here first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound(f"this session is on another machine: {elsewhere}", hint)
     if stored.archived:
         hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
-    return Resume(leaf.session_id, leaf.project, branches[leaf.place.file])
+    return Resume(leaf.session_id, _folder_of(here_too), branches[leaf.place.file])
 
 
 def _with_own_file(chat: Chat, leaf: Transcript) -> Transcript:
@@ -98,10 +101,21 @@ def _branches_of(chat: Chat) -> dict[str, int | None]:
     return found
 
 
-def _other_machine(chat: Chat, leaf: Transcript, machine: Machine) -> str | None:
-    """The machine that a session is on, unless this one has all of it, too."""
-    home = SourceKey.parse(leaf.place.file).machine
-    if machine.is_own(home):
-        return None
+def _on_this_machine(chat: Chat, leaf: Transcript, machine: Machine) -> Transcript | None:
+    """The session as this machine has it, if it has all of it."""
     twins = [one for one in chat.sessions if one.session_id == leaf.session_id and len(one.rows) >= len(leaf.rows)]
-    return None if any(machine.is_own(SourceKey.parse(one.place.file).machine) for one in twins) else home
+    return next((one for one in [leaf, *twins] if machine.is_own(SourceKey.parse(one.place.file).machine)), None)
+
+
+def _folder_of(session: Transcript) -> str | None:
+    """Where Claude Code finds a session: in the project that its file belongs to.
+
+    That may be another one than its rows say: it was restored into it, or its project lies elsewhere on this machine.
+    """
+    _, _, below = SourceKey.parse(session.place.file).path.partition("projects/")
+    name = below.split("/")[0]
+    said = session.project
+    if not name or (said is not None and project_folder(said) == name):
+        return said
+    found = list(paths_of(name))
+    return next((path for path in found if said and Path(path).name == Path(said).name), found[0] if found else said)

@@ -131,10 +131,9 @@ class AutomaticSync:
         if shared is None:
             return
         try:
-            archive = find_archive(self._settings)
-            if archive is None:
+            if find_archive(self._settings) is None:
                 return
-            done = sync(self._settings, remote, archive=archive, writing=shared.using, fills_empty=False)
+            done = sync(self._settings, remote, writing=shared.using, fills_empty=False)
         except Busy:  # another process syncs it at this moment
             return
         except Exception as error:  # anything: following goes on, and so does syncing

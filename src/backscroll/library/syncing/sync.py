@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.archive.archive import Archive
 from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, Busy, StorageError, storage_error
-from backscroll.library.archives import open_archive, open_writer
+from backscroll.library.archives import find_archive, open_archive, open_writer
 from backscroll.library.machine import ensure_machine
 from backscroll.library.syncing.org_rules import following_rules, tell_projects
 from backscroll.library.syncing.projects import FileProjects
@@ -85,18 +85,17 @@ def sync(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
     *,
-    archive: Archive | None = None,
     writing: Writing | None = None,
     fills_empty: bool = True,
 ) -> Synced:
     """Send what is new, then take what others sent. The index is brought up to date by the next update.
 
-    Where the archive is open already, `archive` reads it and `writing` writes to it. Without `fills_empty`, a remote
-    that lost everything is told and not filled again: a disk may not be mounted.
+    Where the archive is open already, `writing` writes to it. Without `fills_empty`, a remote that lost everything is
+    told and not filled again: a disk may not be mounted.
     """
 
     def run(remote: RemoteSettings) -> Synced:
-        with _using(settings, remote, archive) as (sender, state):
+        with _using(settings, remote) as (sender, state):
             try:
                 return _sync(settings, remote, on_total, on_bytes, sender, state, writing, fills_empty=fills_empty)
             except Busy as busy:  # the remote is: only the lock of another sync is passed on as such
@@ -247,12 +246,11 @@ def _lock(settings: Settings, name: str, wait: float = LOCK_SECONDS) -> FileLock
 
 
 @contextmanager
-def _using(
-    settings: Settings, remote: RemoteSettings, archive: Archive | None = None
-) -> Iterator[tuple[Sender, SyncState]]:
+def _using(settings: Settings, remote: RemoteSettings) -> Iterator[tuple[Sender, SyncState]]:
     """This machine as a sender, and the state for a remote, which one process uses at a time."""
-    sender = sender_of(settings, remote, archive)
     with _lock(settings, remote.name):
+        # Not before: what another process has sent meanwhile is in the archive, and must be seen there.
+        sender = sender_of(settings, remote, find_archive(settings))
         state = SyncState(state_path(settings, remote.name))
         try:
             yield sender, state
