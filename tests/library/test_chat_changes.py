@@ -37,6 +37,15 @@ i <- g result t2: 3 passed
 j <- h error t3: E501 line too long
 k <- j assistant(m4): all is well
 """
+RETRIED = """
+l <- k user: thank you
+m <- l system api_error: overloaded
+n <- m system api_error: overloaded
+o <- n system informational: waiting
+p <- o system api_error: overloaded
+q <- p system api_error: reset
+r <- q assistant(m5): you are welcome
+"""
 
 
 def said(messages: list[Message]) -> list[tuple[Any, ...]]:
@@ -153,14 +162,23 @@ def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterato
             yield reader
 
 
+@pytest.mark.parametrize("drawing", [DRAWING, DRAWING.splitlines()[1] + "\nk <- - user: hello" + RETRIED])
 @given(first=st.integers(1, 10), steps=st.lists(st.integers(1, 4), min_size=1, max_size=11))
 @examples(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_page_that_applies_every_change_shows_what_a_new_page_would(
-    tmp_path_factory: pytest.TempPathFactory, first: int, steps: list[int]
+    tmp_path_factory: pytest.TempPathFactory, drawing: str, first: int, steps: list[int]
 ) -> None:
-    for reader in list(grown(tmp_path_factory.mktemp("growing"), DRAWING, first, steps))[-1:]:
+    for reader in list(grown(tmp_path_factory.mktemp("growing"), drawing, first, steps))[-1:]:
         reader.check()
         assert reader.resets == 0
+
+
+def test_retries_in_a_row_are_one_message_found_by_each_of_its_rows(tmp_path: Path) -> None:
+    with shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING + RETRIED))}).open() as library:
+        messages = OpenChats().open(library, library.chats()[0].overview.id).branch_messages()
+        assert messages.keys[-6:] == ["k", "l", "m", "o", "p", "r"]
+        assert [messages.message_with(row) for row in "mnpq"] == ["m", "m", "p", "p"]
+        check_all(library)
 
 
 def test_only_changes_are_reported(tmp_path: Path) -> None:

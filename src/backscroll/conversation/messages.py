@@ -172,7 +172,7 @@ def messages_of(turn: Turn, results: Mapping[str, CallResult], *, is_live: bool 
 
 
 def gather(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows of a turn, grouped into messages: all rows of an answer are one message."""
+    """The rows of a turn, grouped into messages: all rows of an answer are one, and so are retries in a row."""
     answers: dict[str, list[Row]] = {}
     gathered: list[list[Row]] = []
     for row in rows:
@@ -181,10 +181,18 @@ def gather(rows: Iterable[Row]) -> list[list[Row]]:
         if row.message_id in answers:
             answers[row.message_id].append(row)
             continue
+        if gathered and is_retry_after(row, gathered[-1][-1]):
+            gathered[-1].append(row)
+            continue
         gathered.append([row])
         if row.message_id is not None:
             answers[row.message_id] = gathered[-1]
     return gathered
+
+
+def is_retry_after(row: Row, before: Row) -> bool:
+    """Whether both say that the API failed and is asked again: a client may write dozens of them."""
+    return all(one.kind is RowKind.API_ERROR and one.message_id is None for one in (row, before))
 
 
 def is_shown(row: Row) -> bool:
@@ -201,11 +209,12 @@ def message_of(rows: Sequence[Row]) -> Message | None:
     if row.kind is RowKind.TOOL_RESULT:
         return _said_with_result(row)
     message = Message(row.message_id or row.uuid, row.kind, row)
+    message.rows = list(rows)
     if isinstance(first, Assistant):
-        message.rows = list(rows)
         message.blocks = [block for part in rows for block in _blocks(part.record)]
     else:
-        message.text = text_of(first) or _attachment_text(first)
+        texts = dict.fromkeys(text_of(part.record) or _attachment_text(part.record) for part in rows if part.record)
+        message.text = "\n".join(text for text in texts if text)
         message.blocks = [block for block in _blocks(first) if not isinstance(block, Text)]
     return message
 

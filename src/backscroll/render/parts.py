@@ -129,7 +129,8 @@ def _message_parts(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
     elif kind is RowKind.NOTIFICATION:
         yield ChatPart("note", text if choice.everything else _first_line(text), title="notification")
     elif kind is RowKind.API_ERROR:
-        yield ChatPart("note", text or "the API did not respond", title="API error")
+        times = f", {len(message.rows)} times" if len(message.rows) > 1 else ""
+        yield ChatPart("note", text or "the API did not respond", title=f"API error{times}")
     elif choice.everything:
         yield ChatPart("note", text, title=str(kind))
 

@@ -205,6 +205,24 @@ def test_an_error_of_the_api_is_one_line_with_the_rest_folded() -> None:
     assert "ECONNRESET" in error.one(".aside-body").text
 
 
+def test_retries_in_a_row_are_one_line_that_opens_to_each_of_them() -> None:
+    rows, before = ["z <- - user: hello"], "z"
+    for number, code in enumerate(["ECONNRESET", "ECONNRESET", "ETIMEDOUT"], 1):
+        fields = {"error": {"cause": {"code": code}}, "retryAttempt": number, "maxRetries": 10, "retryInMs": 1000}
+        rows.append(f"e{number} <- {before} system api_error {json.dumps(fields)}")
+        before = f"e{number}"
+    rows.append(f"f <- {before} assistant(m1): hello")
+    found = shown("\n".join(rows))
+    (errors,) = found.all(".api-error")
+    assert errors.one("summary").text == "API error · 3 attempts · ECONNRESET · ETIMEDOUT"
+    assert [item.text for item in errors.all("li")] == [
+        "ECONNRESET · attempt 1 of 10 · retry after 1.0s · raw",
+        "ECONNRESET · attempt 2 of 10 · retry after 1.0s · raw",
+        "ETIMEDOUT · attempt 3 of 10 · retry after 1.0s · raw",
+    ]
+    assert [message.attributes["id"] for message in found.all("article")] == ["m-z", "m-e1", "m-f"]
+
+
 def test_hooks_are_quiet_unless_they_hold_the_model_back() -> None:
     ran = {"hookCount": 1, "hookInfos": [{"command": "notify"}], "hookErrors": []}
     assert only(f"a <- - system stop_hook_summary {json.dumps(ran)}").attributes["data-detail"] == "everything"

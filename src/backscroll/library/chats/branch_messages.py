@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from backscroll.conversation.kinds import RowKind
-from backscroll.conversation.messages import is_shown
+from backscroll.conversation.messages import is_retry_after, is_shown
 from backscroll.conversation.rows import Row
 from backscroll.conversation.tree import Tree, Turn
 
@@ -153,7 +153,7 @@ class BranchMessages:
             self.interrupted.add(turn)
         if not is_shown(row):
             return None
-        entry = self._answers.get(row.message_id or "")
+        entry = self._answers.get(row.message_id or "") or self._retried(row, turn)
         if entry is None:
             entry = MessageEntry([row], turn)
             self.at[entry.key] = len(self.entries)
@@ -165,3 +165,8 @@ class BranchMessages:
         for made in row.calls:
             self.caller[made.id] = entry.key
         return entry.key
+
+    def _retried(self, row: Row, turn: Turn) -> MessageEntry | None:
+        """The last message, if this row says once more what it says."""
+        last = self.entries[-1] if self.entries else None
+        return last if last and last.turn is turn and is_retry_after(row, last.rows[-1]) else None

@@ -39,7 +39,7 @@ def aside_of(message: Message, view: View) -> Aside:
     if kind is RowKind.NOTIFICATION:
         return _notification(message, view)
     if kind is RowKind.API_ERROR and isinstance(record, System):
-        return _api_error(record, view)
+        return _api_errors([(row.uuid, row.record) for row in message.rows if isinstance(row.record, System)], view)
     if kind is RowKind.HOOK:
         return _hook(message, record, view)
     if isinstance(record, System):
@@ -84,18 +84,34 @@ def _notification(message: Message, view: View) -> Aside:
                  _cut(result, view, prose) if len(result) > len(about) else NOTHING, "normal")  # fmt: skip
 
 
-def _api_error(record: System, view: View) -> Aside:
-    error = value_of(record.error)
+def raw_link(address: str, number: int = 1) -> Html:
+    """Shows a row of a message as it was written."""
+    return el("a", f"{number}" if number > 1 else "raw", href=address, data_raw=True, title=f"Raw row {number}")
+
+
+def _api_errors(rows: list[tuple[str, System]], view: View) -> Aside:
+    """One attempt, or several in a row: then each is in the details."""
+    title = join([icon("warning"), el("span", "API error", class_="aside-name")])
+    if len(rows) == 1:
+        error = value_of(rows[0][1].error)
+        shown = json_html(error, view.whole) if error else NOTHING
+        return Aside(_dotted(title, *_attempt(rows[0][1])), shown, "normal", "error")
+    names = dict.fromkeys(_attempt(record)[0] for _, record in rows)
+    raw = (raw_link(address) if (address := view.links.raw(uuid)) else "" for uuid, _ in rows)
+    items = [el("li", _dotted(*_attempt(record), link)) for (_, record), link in zip(rows, raw, strict=True)]
+    line = _dotted(title, f"{len(rows):,} attempts", *list(names)[:MAX_ERRORS])
+    return Aside(line, el("ol", items, class_="plain-list"), "normal", "error")
+
+
+def _attempt(record: System) -> list[str]:
+    """What failed, and when it is tried again."""
     attempt, most = record.retry_attempt, record.max_retries
-    told = [
-        join([icon("warning"), el("span", "API error", class_="aside-name")]),
-        _error_name(error) or record.content or "",
-    ]
+    told = [_error_name(value_of(record.error)) or record.content or ""]
     if attempt:
         told.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
     if record.retry_in_ms:
         told.append(f"retry after {duration(record.retry_in_ms / 1000)}")
-    return Aside(_dotted(*told), json_html(error, view.whole) if error else NOTHING, "normal", "error")
+    return told
 
 
 def _error_name(error: Any) -> str:  # noqa: ANN401 - whatever JSON holds
@@ -209,6 +225,8 @@ def _number(value: Any) -> float:  # noqa: ANN401
 
 
 LONG_LINE: Final = 160
+MAX_ERRORS: Final = 3
+"""How many different ones the line of a run names."""
 LOUD: Final = frozenset({
     "model_fallback", "model_refusal_fallback", "agents_killed", "scheduled_task_fire", "permission_retry",
     "away_summary",

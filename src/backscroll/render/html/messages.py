@@ -11,7 +11,7 @@ from backscroll.records.content import Usage
 from backscroll.records.kinds import Assistant, ChainRecord
 from backscroll.render.html.ansi import terminal_html
 from backscroll.render.html.answers import answer_detail, answer_parts
-from backscroll.render.html.asides import aside_of
+from backscroll.render.html.asides import aside_of, raw_link
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.page_data import Detail, Fork, View
@@ -208,17 +208,10 @@ def _usage_title(usage: Usage) -> str:
 
 
 def _tools(message: Message, view: View) -> Html:
-    addresses = [address for row in message.rows if (address := view.links.raw(row.uuid))]
-    raw = [
-        el(
-            "a",
-            f"{number}" if number > 1 else "raw",
-            href=address,
-            data_raw=True,
-            title=f"Raw row {number}",
-        )
-        for number, address in enumerate(addresses, 1)
-    ]
+    is_run = message.kind is RowKind.API_ERROR and not message.blocks  # then each attempt has its own, in the list
+    rows = message.rows[:1] if is_run else message.rows
+    addresses = [address for row in rows if (address := view.links.raw(row.uuid))]
+    raw = [raw_link(address, number) for number, address in enumerate(addresses, 1)]
     link = el("a", "#", href=view.links.message(message.key), aria_label="Link to this message", data_link=True)
     return el("div", link, _save_prompt(message, view), raw, class_="message-tools")
 

@@ -8,7 +8,7 @@ import { arrived, ask, below, chat, copy, idOf, masked, onArrival, parsed, toast
  * @param {HTMLAnchorElement} link
  */
 async function toggleRaw(link) {
-  const part = link.closest(".tool-body, article") ?? link.parentElement;
+  const part = link.closest(".tool-body, .aside-body, article") ?? link.parentElement;
   const shown = part?.querySelector(`:scope > .raw-row[data-of="${CSS.escape(link.href)}"]`);
   if (shown || !part) {
     shown?.remove();
