@@ -12,8 +12,12 @@ from typing import IO, Any
 import pytest
 
 from backscroll.archive.rewriting import Writer
+from backscroll.cli.sync_output import synced_as_json, write_synced
 from backscroll.library.syncing.remote_settings import RemoteSettings, write_remote
+from backscroll.library.syncing.sync import Synced
 from backscroll.settings import Settings
+from backscroll.sync.pull import Pulled
+from backscroll.sync.push import Pushed
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
@@ -255,3 +259,12 @@ def test_watch_ends_at_once_although_a_bucket_never_answers(laptop: Machine, mon
             watching.send_signal(signal.SIGINT)
             assert watching.wait(PATIENCE) == 130
             connection.close()
+
+
+def test_files_that_only_a_later_version_knows_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    done = Synced("nas", Pushed(), Pulled(unknown=2))
+    write_synced(done)
+    told = "left 2 files of a kind that this version does not know on the remote; update backscroll to take them"
+    assert told in capsys.readouterr().out
+    assert synced_as_json(done)["taken"]["unknown"] == 2
+    assert done.is_nothing  # nothing failed
