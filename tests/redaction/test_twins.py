@@ -1,6 +1,7 @@
 """A key that stands twice in an object hides no secret: what a reader does not see is not given away either."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def shared(tmp_path: Path) -> bytes:
         return b"".join(rows_of(library, session_uuid("S1"), redactor())).splitlines()[0]
 
 
-WAYS = {
+WAYS: dict[str, Callable[[Path], bytes | None]] = {
     "export": shared,
     "sync": lambda _: Outgoing(b"key").line(SyncMode.REDACTED, LINE, is_json=True),
     "team server": lambda _: ArrivalMasks().segment("a.jsonl", LINE),
