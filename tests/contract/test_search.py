@@ -244,6 +244,20 @@ def test_a_rare_word_decides_and_frequent_words_do_not(desk: Desk) -> None:
     assert desk.ranks("opencode command not found after install").startswith("S99: ")
 
 
+def test_little_words_do_not_decide_where_tools_said_most_of_it(desk: Desk) -> None:
+    """What tools return has few of them, so that by their number alone they would be rare."""
+    returned = "\n".join(
+        f'c{n} <- x call(m{n}) t{n} Read {{"file_path": "/x/{n}.go"}}\nd{n} <- c{n} result t{n}: func f{n}()'
+        for n in range(40)
+    )
+    desk.draw({
+        "S1": "a <- - user: what was it that we did about it\nb <- a assistant: it was what we did about it, and that",
+        "S2": f"x <- - user: run the linter\n{returned}\ny <- x assistant: gofmt broke the line, lint is fine",
+    })  # fmt: skip
+    assert desk.ranks("what was it that we did about gofmt and the lint").startswith("S2: ")
+    assert desk.ranks("what was it that we did").startswith("S1: ")
+
+
 def test_words_side_by_side_come_before_words_far_apart(desk: Desk) -> None:
     apart = "the reset of the page, and after much else in between, and more of it, a good connection"
     desk.draw({

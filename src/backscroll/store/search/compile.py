@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from backscroll.query.fields import BY_NAME
+from backscroll.query.little_words import LITTLE_WORDS
 from backscroll.query.signs import signed_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
 from backscroll.query.words import normal, pairs_of, split_scripts, unspaced_words
@@ -46,6 +47,8 @@ MAX_PREFIX_WORDS: Final = 60
 CORRECTED_WEIGHT: Final = 0.8
 BESIDE_WEIGHT: Final = 0.2
 """The weight of a correction, relative to a typed word; and if the typed word is in a passage too."""
+LITTLE_WEIGHT: Final = 0.3
+"""The weight of a little word, such as "what" or "did", beside words that tell more. Chosen with bench/relevance."""
 FREQUENT: Final = 20
 """A word is frequent if more than one in this many passages has it."""
 NEVER_FREQUENT: Final = 100
@@ -66,7 +69,7 @@ class QueryTerm(NamedTuple):
     frequency: int = 0
     """In how many passages it is at most."""
     is_frequent: bool = False
-    """Whether it is in so many passages that it says little about a chat."""
+    """Whether it says little about a chat: it is in so many passages, or is a little word."""
 
 
 class CompiledQuery(NamedTuple):
@@ -134,7 +137,7 @@ class Compiler:
             wanted = None
         if any(term.frequency for term in terms):  # otherwise there is nothing to find, and that is said
             self._corrections += self._unknown
-        return CompiledQuery(terms, must, must_not, wanted, tuple(self._corrections), _typed(query))
+        return CompiledQuery(_by_telling(terms), must, must_not, wanted, tuple(self._corrections), _typed(query))
 
     def _required(self, part: Part) -> QueryTerm:
         """A phrase or a group: a chat must have it."""
@@ -274,6 +277,17 @@ class Compiler:
     def _abandoned(self) -> Node:
         blocks = [number for (number,) in select(self._visible, ABANDONED)]
         return IsOneOf(tuple(blocks))
+
+
+def _by_telling(terms: list[QueryTerm]) -> list[QueryTerm]:
+    """The terms, little words with less weight. Where tools said most of it, "did" is as rare as the name of a tool."""
+    is_little = [len(term.words) == 1 and term.words[0] in LITTLE_WORDS for term in terms]
+    if all(is_little):
+        return terms
+    return [
+        term._replace(query=Weighed(term.query, LITTLE_WEIGHT), forms=(), is_frequent=True) if little else term
+        for term, little in zip(terms, is_little, strict=True)
+    ]
 
 
 ABANDONED: Final = """
