@@ -156,6 +156,40 @@ def test_a_misspelt_option_is_still_an_error(home: Path) -> None:
     assert run(home, "--limitt", "parser").returncode == 2
 
 
+def test_a_word_that_looks_like_an_option_is_told_how_it_is_searched_for(home: Path) -> None:
+    done = run(home, "--no-verify")
+    assert done.returncode == 2
+    assert "to search for it, put -- before the words: backscroll search -- --no-verify" in done.stderr
+
+
+def test_a_page_beyond_the_last_chat_is_not_nothing_found(home: Path) -> None:
+    done = run(home, "flaky", "--offset", "50")
+    assert done.returncode == 3
+    assert "no chats after the first 50\n  next: 2 chats found in all" in done.stderr
+
+
+def test_a_project_that_there_is_not_is_named(home: Path) -> None:
+    done = run(home, "flaky", "--project", "zoo")
+    assert done.returncode == 3
+    assert "no project has zoo in its path" in done.stderr
+
+
+def test_a_regular_expression_counts_all_chats_whatever_the_limit(home: Path) -> None:
+    found = [answer(home, "/flak[y]/", "--limit", limit) for limit in ("1", "5")]
+    assert [(one["total"], one["total_chats"], one["complete"]) for one in found] == [(2, 2, True)] * 2
+    assert "1 more chat: --offset 1" in run(home, "/flak[y]/", "--limit", "1").stderr
+
+
+def test_the_lines_around_a_match_of_a_corrected_word_have_it(home: Path) -> None:
+    assert "│ connection reset by peer" in run(home, "conection tool:Bash", "-C", "0").stdout
+
+
+def test_a_list_with_a_limit_says_how_many_are_left(home: Path) -> None:
+    done = run(home, "--limit", "1", command="list")
+    assert "1 more chat: --limit" in done.stderr
+    assert json.loads(run(home, "--limit", "1", "--json", command="list").stdout)["total"] == 2
+
+
 def test_nothing_found_is_exit_code_3_with_a_suggestion(home: Path) -> None:
     done = run(home, "xyzzy")
     assert (done.returncode, done.stdout) == (3, "")

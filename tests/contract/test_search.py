@@ -314,6 +314,13 @@ def test_a_name_with_signs_that_is_nowhere_is_searched_by_its_letters_and_the_an
     assert desk.finds("__dir__") == "S1: a title"
 
 
+def test_a_misspelt_word_of_another_alphabet_is_corrected(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: почему сервер падает", "S2": "b <- - user: η βάση δεν ξεκινά"})
+    assert desk.ask("сервр").corrections == (Correction("сервр", ("сервер",)),)
+    assert desk.finds("сервр") == "S1: a title"
+    assert desk.finds("ξεκινα") == "S2: b title"
+
+
 def test_a_word_that_is_in_no_chat_and_like_none_is_named_if_others_are_found(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: install the parser", "S2": "b <- - user: parsers"})
     found = desk.ask("xyzzyq install")
@@ -515,6 +522,24 @@ def test_facets_count_every_match(world: Desk, many: Desk) -> None:
     assert found.projects == {"/home/ada/shop": 2, "/home/ada/blog": 2}
     assert sum(found.machines.values()) == 4
     assert many.reader.facets(parse("apples", NOW), {}).roles == {"prompt": MANY}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("tool:Re", "S1: c d"),
+        ("tool:=Re", ""),
+        ("tool:=read", "S1: c d"),
+        ("project:=/home/ada", ""),
+        ("project:=/home/ada/shop parser role:prompt", "S1: a"),
+        ("model:=claude-opus-4-1 wrote", ""),
+        ("model:=claude-opus-4-1-20250805 wrote role:answer", "S2: i"),
+        ("title:=Mon parser", ""),
+        ("title:=Monday role:prompt", "S1: a"),
+    ],
+)
+def test_a_value_after_an_equals_sign_is_the_whole_value(world: Desk, query: str, expected: str) -> None:
+    assert world.finds(query) == expected
 
 
 @covers("facets")

@@ -1,5 +1,6 @@
 """The piece of a text that is shown for a match."""
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -46,7 +47,14 @@ def test_a_snippet_has_a_command_as_it_was_typed() -> None:
         ("a", "a banana", ["a"]),
         ("server", "HTTPServer and HTTPServers", ["Server"]),
         ("pars*", "parse sparse", ["parse"]),
-        ("c++", "c and c++", ["c", "c"]),
+        ("c++", "c and c++ and C++", ["c++", "C++"]),
+        (".env", "env.RepoDir, foo.env, .env-x and .env", [".env"]),
+        ("--no-verify", "no-verify, push --no-verify", ["--no-verify"]),
+        ("$HOME", "HOME and $HOME/.config", ["$HOME"]),
+        ("八字古籍整理", "请帮我整理八字古籍", ["整理", "八字", "古籍"]),
+        ("数据库连接", "数据库连接超时", ["数据库连接"]),
+        ("+古籍整理", "请帮我整理八字古籍", []),
+        ("елка", "Ёлка", ["Ёлка"]),
         ("漢字", "この漢字です", ["漢字"]),
         ("grun", "Das Grün", ["Grün"]),
     ],
@@ -59,3 +67,18 @@ def test_a_snippet_keeps_what_was_found_in_a_long_name() -> None:
     text = f"{'and so on ' * 40}/home/.entire/tmp/pre-prompt-of-the-next-<session-id>.json {'and so on ' * 40}"
     snippet = Highlighter(parse("session_id", NOW)).snippet(text)
     assert [snippet.text[start:end] for start, end in snippet.highlights] == ["session-id"]
+
+
+@pytest.mark.parametrize("edge", ["getEveryHookNameThereIs", "worktrees/2/mise-tasks/lint/hook/gofmtOfAll.go"])
+def test_a_snippet_cuts_a_long_name_between_its_words(edge: str) -> None:
+    words = set(re.findall("[A-Za-z0-9]+", f"zebra {edge}"))
+    for width in range(30, 60):
+        text = f"{edge}/zebra/{edge}/{edge}"
+        shown = Highlighter(parse("zebra", NOW)).snippet(f"{'x' * 70}/{text}", width).text
+        assert set(re.findall("[A-Za-z0-9]+", shown)) <= words | {"x" * 70}, width
+
+
+def test_a_snippet_of_a_table_has_its_cells() -> None:
+    table = "Changes:\n| File | Change |\n|------|:------:|\n| a.go | zebra |\n"
+    shown = Highlighter(parse("zebra", NOW)).snippet(table, is_said=True)
+    assert shown.text == "Changes: File | Change a.go | zebra"

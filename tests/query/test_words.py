@@ -32,3 +32,16 @@ def test_what_was_prepared_before_changes_nothing(texts: list[str]) -> None:
 
 def test_plain_words_have_no_parts() -> None:
     assert Preparation().prepare("plain words, snake_case and UPPER 12 — é")[1] == ""
+
+
+def test_a_slash_command_is_not_about_the_tags_around_it() -> None:
+    typed = (
+        "<command-name>/exit</command-name>\n<command-message>exit</command-message>\n<command-args>now</command-args>"
+    )
+    assert Preparation().prepare(typed)[0].split() == ["/exit", "exit", "now"]
+    said = "the client writes <command-name>/exit</command-name>"
+    assert Preparation().prepare(said)[0] == said
+
+
+def test_letters_with_and_without_an_accent_are_the_same() -> None:
+    assert normal("Ёлка, ёлка, βάση, край") == "Елка, елка, βαση, край"

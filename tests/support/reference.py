@@ -16,7 +16,7 @@ def reference() -> str:
     intro = (
         "Made from the commands by `./scripts/write-reference`. Every command takes the options below, before or after"
     )
-    pages = [f"# Commands\n\n{intro} or after its name.\n", _options(backscroll, context)]
+    pages = [f"# Commands\n\n{intro} its name.\n", _options(backscroll, context)]
     pages += _pages(backscroll, context, _names(backscroll, context))
     return "\n".join(page.rstrip() for page in pages) + "\n"
 

@@ -21,6 +21,9 @@ MARKS: Final = frozenset(
 )
 """Fields inside what was said that are for the client only."""
 
+COMMAND_TAG: Final = re.compile(r"</?(?:command|local-command|bash)-[a-z]+>")
+"""What the client puts around a command that was typed: nobody said it."""
+
 
 class RareWord(NamedTuple):
     """A word, and the only record where it stands."""
@@ -81,7 +84,7 @@ def rare_words(home: Path, count_per_kind: int, seed: int) -> list[RareWord]:
         records.setdefault(record.key, record._replace(everything="", pieces=[]))
         sessions[record.key].add(_session(record.file))
         for kind, text in record.pieces:
-            words, parts = _words(text)
+            words, parts = _words(COMMAND_TAG.sub(" ", text) if text.startswith("<") else text)
             for word in words | parts:
                 if stands_in.setdefault(word, record.key) != record.key:
                     stands_in[word] = None  # in two records: not unique

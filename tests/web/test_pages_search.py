@@ -68,12 +68,17 @@ def test_a_match_in_the_title_is_marked_in_the_title(viewer: Viewer) -> None:
     assert page.hrefs("/chats/") == [f"/chats/{session_uuid('shop')}"]
 
 
+def test_a_corrected_word_is_marked_in_the_title(viewer: Viewer) -> None:
+    assert len(viewer.get("/search?q=Commass role:title").all("mark")) == 1
+
+
 def test_facets_narrow_the_search(viewer: Viewer) -> None:
     page = viewer.get("/search?q=comma")
     assert "Project shop 4 blog 2" in page.text
     assert "Counts cover all matches." in page.text
     narrowed = viewer.get(page.link("blog"))
     assert "2 passages in 1 chat" in narrowed.text
+    assert page.link("Bash") == "/search?q=tool%3A%3DBash+comma"  # and nothing like BashOutput, which is not counted
     assert "2 passages in 1 chat" in viewer.get(page.link("Bash")).text
     assert "2 passages in 2 chats" in viewer.get(page.link("prompt")).text
 

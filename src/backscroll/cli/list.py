@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import heading, open_library, write_json
+from backscroll.cli.output import heading, open_library, write_json, write_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.errors import NothingFound
 from backscroll.render.projects import project_name
 from backscroll.render.reports import dollars, duration, short
-from backscroll.render.terminal import clean_line, minute, zone_of
+from backscroll.render.terminal import clean_line, minute, plural, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library import StoredChat
@@ -88,6 +88,7 @@ def command(
     from backscroll.library.marked_chats import marked_chat
 
     marked = [(chat, marked_chat(library, chat).mark) for chat in chats]
+    total = library.count_chats(wanted) if limit is not None else len(chats)
     if request.json:
         from backscroll.render.chats import chat_as_json
 
@@ -105,10 +106,13 @@ def command(
                     "cost_microdollars": chat.cost_microdollars,
                 }
                 for chat, mark in marked
-            ]
+            ],
+            "total": total,
         })  # fmt: skip
-    else:
-        write_lines(_lines([(chat, mark, library.machines_of(chat)) for chat, mark in marked], sort))
+        return
+    write_lines(_lines([(chat, mark, library.machines_of(chat)) for chat, mark in marked], sort))
+    if total > len(chats) and not request.quiet:
+        write_note(f"{plural(total - len(chats), 'more chat')}: --limit")
 
 
 def _lines(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]", sort: str) -> list[str]:

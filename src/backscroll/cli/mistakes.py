@@ -17,7 +17,10 @@ def usage_error(error: click.ClickException) -> UsageError:
         return UsageError(error.message, _hint(_meant_command(context, error.name), path))
     if isinstance(error, click.NoSuchOption):
         meant = _meant_option(context, error.option_name)
-        return UsageError(f"there is no option {error.option_name}", _hint(meant, path))
+        hint = _hint(meant, path)
+        if context is not None and any(param.name == "words" for param in context.command.params):
+            hint += f"; to search for it, put -- before the words: {path} -- {error.option_name}"
+        return UsageError(f"there is no option {error.option_name}", hint)
     return UsageError(error.format_message(), f"see {path} --help")
 
 

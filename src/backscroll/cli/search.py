@@ -140,6 +140,8 @@ def command(
             raise missing
         write_note(f"{clean_line(missing.message)}: showing sample conversations (use --home DIR for another folder)")
     _write_missing(found, quiet=request.quiet)
+    if not found.chats and found.total_chats:
+        raise NothingFound(f"no chats after the first {offset:,}", f"{plural(found.total_chats, 'chat')} found in all")
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
     if found.left and pages() and not (offset or is_limited):
@@ -151,7 +153,8 @@ def command(
         return
     write_lines(list(_lines(library, found, context))[:-1])
     if found.left and not request.quiet:
-        write_note(f"{plural(found.left, 'more chat')}: --offset {found.total_chats - found.left}")
+        least = "" if found.is_whole else "at least "
+        write_note(f"{least}{plural(found.left, 'more chat')}: --offset {found.total_chats - found.left}")
 
 
 def _may_answer_from_sample(request: "Request", *, remembers: bool) -> bool:
@@ -191,7 +194,7 @@ def _lines(library: "Library", found: "SearchResults", context: int | None) -> "
                 for part in wrapped(line, room, "  ", "    "):
                     yield styled(part, path)
             if context is not None:
-                for text in library.context(passage.hit, found.query, context).splitlines():
+                for text in library.context(passage.hit, found.marked, context).splitlines():
                     yield f"  │ {clean(text).expandtabs()}"
         yield ""
 
@@ -241,7 +244,7 @@ def _write_json(library: "Library", found: "SearchResults", context: int | None)
     marks = [marked_chat(library, chat.chat).mark for chat in found.chats]
 
     def context_of(hit: "Hit") -> str:
-        return library.context(hit, found.query, context or 0)
+        return library.context(hit, found.marked, context or 0)
 
     write_json(found_as_json(found, marks, context_of if context is not None else None))
 
@@ -260,6 +263,13 @@ def _write_missing(found: "SearchResults", *, quiet: bool) -> None:
 
 
 def _suggestion(library: "Library", found: "SearchResults") -> str:
+    from backscroll.query.tree import All, Field, Query
+
+    for part in found.query.root.parts:
+        if isinstance(part, Field) and part.name == "project" and not library.count_chats(Query("", All((part,)))):
+            return (
+                f"no project has {clean_line(part.typed)} in its path; backscroll stats usage --by project lists them"
+            )
     similar = library.similar(found.query)
     if similar:
         return f"did you mean {', '.join(similar)}?"

@@ -29,6 +29,11 @@ def signed_word(word: str) -> str | None:
     return word.translate(LETTERS) if SIGN_FIRST.fullmatch(word) or SIGN_LAST.fullmatch(word) else None
 
 
+def name_pattern(word: str) -> str:
+    """The pattern of a name with signs where it stands by itself; empty if the word is not such a name."""
+    return rf"(?<![\w.+#$-]){re.escape(word)}(?![\w#+-])" if signed_word(word) is not None else ""
+
+
 def signed_words(text: str) -> set[str]:
     """The words that stand for the names with signs in a text."""
     names = set(SIGN_FIRST.findall(text))

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
+from backscroll.query.signs import name_pattern
 from backscroll.query.tree import Phrase, Query, Word, leaves
-from backscroll.query.words import split_scripts
+from backscroll.query.words import normal, split_scripts, unspaced_words
 
 WIDTH: Final = 240
 MAX_MATCHES: Final = 120
@@ -80,13 +81,24 @@ def _fold_character(character: str) -> str:
 
 def _pattern(part: Word | Phrase) -> str:
     """The pattern of a word in folded text: its parts with anything but letters and digits between them."""
+    is_prefix = isinstance(part, Word) and part.prefix
+    if not is_prefix and (name := name_pattern(part.text.lower())):
+        return name
     words = [fold(word) for run, _ in split_scripts(part.text) for word in WORDS.findall(run)]
     if not words:
         return ""
     pattern = r"[\W_]*".join(map(re.escape, words))
-    if isinstance(part, Word) and part.prefix:
+    if is_prefix:
         return pattern + r"[^\W_]*"
-    return pattern
+    # The whole, or else what a run of a script without spaces is searched by.
+    parts = dict.fromkeys(map(fold, _unspaced_parts(part))) if isinstance(part, Word) and not part.is_required else {}
+    return "|".join([pattern, *map(re.escape, parts)])
+
+
+def _unspaced_parts(word: Word) -> Iterator[str]:
+    for run, is_unspaced in split_scripts(normal(word.text)):
+        if is_unspaced:
+            yield from unspaced_words(run)
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
@@ -127,15 +139,23 @@ def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> t
 
 
 def _to_words(text: str, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """The stretch narrowed a little, so that it cuts no word that is not as long as an address, nor what was found."""
+    """The stretch so that it cuts no word: narrowed to a space, or else where a word of a long name or path begins."""
     if begin > 0 and not text[begin - 1].isspace():
         space = SPACE.search(text, begin, min(begin + LONGEST_UNCUT, end, first))
-        begin = space.end() if space else begin
+        begin = space.end() if space else _edge(text, begin, -1)
     if end < len(text) and not text[end].isspace():
         least = max(begin, end - LONGEST_UNCUT, last)
         cut = max(text.rfind(" ", least, end), text.rfind("\n", least, end))
-        end = cut if cut > begin else end
+        end = cut if cut > begin else _edge(text, end, 1)
     return begin, end
+
+
+def _edge(text: str, at: int, step: int) -> int:
+    """The nearest place in this direction where no word is cut; the same place if it is too far."""
+    for place in range(at, at + step * LONGEST_UNCUT, step):
+        if not 0 < place < len(text) or not (text[place - 1].isalnum() and text[place].isalnum()):
+            return place
+    return at
 
 
 def without_markup(text: str) -> str:
@@ -155,5 +175,8 @@ TAGS: Final = re.compile(
 )
 ANNOUNCED: Final = re.compile(r"<command-message>[^<]*</command-message>")
 """What the client says of a command, which only repeats its name."""
-MARKS: Final = re.compile(r"\*\*|```\w*|`|^[ \t]*(?:#{1,6}|>)[ \t]+", re.MULTILINE)
-"""Bold, code, headings and quotations."""
+MARKS: Final = re.compile(
+    r"\*\*|```\w*|`|^[ \t]*(?:#{1,6}|>)[ \t]+|^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+[-: \t]*$|^[ \t]*\||\|[ \t]*$",
+    re.MULTILINE,
+)
+"""Bold, code, headings, quotations, and the lines and edges of tables."""

@@ -39,6 +39,8 @@ def meaning(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
         return _time(info, typed, now)
     if info.kind == "number":
         return _number(info, typed)
+    if info.kind == "text" and typed.startswith("=") and typed[1:].strip():
+        return FieldValue("==", typed[1:])
     return FieldValue("=", typed)
 
 

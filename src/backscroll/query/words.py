@@ -14,15 +14,24 @@ from typing import Final
 
 from backscroll.query.signs import signed_words
 
+CLIENT_ROWS: Final = ("<command-", "<local-command-", "<bash-")
+"""How a text begins that the client writes when a slash or shell command is typed."""
+CLIENT_TAG: Final = re.compile(r"</?(?:command|local-command|bash)-\w+>")
+ACCENTED: Final = tuple(zip("ёЁάέήίόύώΆΈΉΊΌΎΏ", "еЕαεηιουωΑΕΗΙΟΥΩ", strict=True))
+"""Letters that are often written without their accent; the engine knows the Latin ones by itself."""
 LONGEST_WORD: Final = 200
 """A longer run of letters and digits is not a word to search for."""
 
 
 def normal(text: str) -> str:
     """The text with one spelling for what looks the same, such as letters with accents and full-width letters."""
-    if text.isascii() or unicodedata.is_normalized("NFKC", text):
+    if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", text)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    for letter, plain in ACCENTED:
+        text = text.replace(letter, plain)
+    return text
 
 
 def pairs_of(run: str) -> list[str]:
@@ -64,6 +73,8 @@ class Preparation:
     def prepare(self, text: str) -> tuple[str, str]:
         """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
         text = normal(text)
+        if text.startswith(CLIENT_ROWS):  # otherwise every slash command would be about "command", "name" and "args"
+            text = CLIENT_TAG.sub(" ", text)
         if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
         data = text.encode("utf-8", "surrogatepass")

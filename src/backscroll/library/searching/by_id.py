@@ -15,5 +15,6 @@ def chat_by_id(reader: StoreReader, prefix: str) -> StoredChat:
         raise NothingFound(f"no chat, session, message or agent id starts with {prefix}", "see backscroll list")
     if len(found) > 1:
         some = ", ".join(f"{chat.overview.id[:13]} ({chat.overview.title[:30]})" for chat in found[:4])
-        raise UsageError(f"{len(found)} chats start with {prefix}: {some}", "give a longer prefix")
+        problem = "chats start with" if own else "chats have an id that starts with"
+        raise UsageError(f"{len(found)} {problem} {prefix}: {some}", "give a longer prefix")
     return found[0]

@@ -25,6 +25,8 @@ from backscroll.store.reader import (
 
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
+COUNT_SECONDS: Final = 1.0
+"""How much of this may be spent on counting what is not on the page."""
 LONGEST_SEARCHED: Final = 2_000_000
 OF_TOOLS: Final = (Role.INPUT, Role.OUTPUT)
 """What tools are given and return is shown as it is; everything else is prose."""
@@ -72,6 +74,11 @@ class SearchResults(NamedTuple):
     sort: str
     before: PagePosition
     """Where this page begins."""
+
+    @property
+    def marked(self) -> Query:
+        """The query with the words that were searched for as well, to show where they are."""
+        return with_corrections(self.query, self.corrections)
 
     @property
     def notes(self) -> list[str]:
@@ -199,8 +206,9 @@ def _by_regex(
     reader: StoreReader, texts: Texts, query: Query, wanted: list[Any], forbidden: list[Any], *,
     sort: str, limit: int, offset: int, hits: int, seconds: float, seen: Collection[int],
 ) -> tuple[SearchPage, bool]:  # fmt: skip
-    """Search the texts that match the rest of the query, the newest first, until the page is full."""
-    until = time.monotonic() + seconds
+    """Search the texts that match the rest of the query, the newest first; beyond the page, to count a while longer."""
+    started = time.monotonic()
+    until = started + seconds
     chats: dict[int, list[Hit]] = {}
     total = 0
     is_whole = True
@@ -213,8 +221,7 @@ def _by_regex(
             total += 1
             chats.setdefault(hit.chat, []).append(hit)
             if len(chats) > len(seen) + offset + limit:
-                is_whole = False
-                break
+                until = min(until, started + COUNT_SECONDS)
     stored = reader.chats_by_key(list(chats))
     digests = {chat: chat_digest(found.overview.id) for chat, found in stored.items()}
     left = [chat for chat in chats if chat in stored and digests[chat] not in seen]

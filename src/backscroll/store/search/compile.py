@@ -265,7 +265,10 @@ class Compiler:
         if field.name == "role":
             return IsFact(f"role:{text}")
         if field.name == "tool":
-            return SomeOf(tuple(IsFact(f"tool:{name}") for name in self._engine.tools() if text.lower() in name))
+            wanted = text.lower()
+            if field.comparison == "==":
+                return IsFact(f"tool:{wanted}")
+            return SomeOf(tuple(IsFact(f"tool:{name}") for name in self._engine.tools() if wanted in name))
         if field.name == "is" and text in ("error", "agent"):
             return IsFact(text)
         if field.name == "has" and text == "image":

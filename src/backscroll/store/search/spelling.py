@@ -8,6 +8,8 @@ from backscroll.query.fields import distance
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.forms import forms_of
 
+ALPHABETS: Final = (string.ascii_lowercase, "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ", "αβγδεζηθικλμνξοπρστυφχψως")
+"""Words of other letters are not corrected."""
 MIN_WORD_LENGTH: Final = 4
 """Shorter words have too many neighbours."""
 SHORTEST_KNOWN: Final = 5
@@ -32,7 +34,8 @@ def corrections(words: WordEngine, word: str) -> list[str]:
     Only what the asker may see decides: in how many visible passages a word is.
     """
     frequency = words.visible_frequency
-    if len(word) < MIN_WORD_LENGTH or not (word.isascii() and word.isalpha()):
+    letters = next((letters for letters in ALPHABETS if set(word) <= set(letters)), "")
+    if len(word) < MIN_WORD_LENGTH or not letters:
         return []
     known = frequency(word) if words.known([word]) else 0
     if known > NEARLY_UNKNOWN or (known and len(word) < SHORTEST_KNOWN):
@@ -43,7 +46,7 @@ def corrections(words: WordEngine, word: str) -> list[str]:
         found = sorted((-frequency(one), one) for one in words.known(others))
         return [one for count, one in found[:MAX_CORRECTIONS] if -count >= least]
 
-    near = most_frequent(_one_slip(word))
+    near = most_frequent(_one_slip(word, letters))
     if near or known:
         return near
     if also := most_frequent(forms_of(word)):
@@ -53,16 +56,16 @@ def corrections(words: WordEngine, word: str) -> list[str]:
     return [one for _, count, one in likely if count][:MAX_CORRECTIONS]
 
 
-def _one_slip(word: str) -> Iterator[str]:
+def _one_slip(word: str, letters: str) -> Iterator[str]:
     """Every word that one slip makes of a word: a letter too many, missing, wrong, or changed with its neighbour."""
     for at in range(len(word) + 1):
         before, after = word[:at], word[at:]
         if after:
             yield before + after[1:]
-            yield from (before + letter + after[1:] for letter in string.ascii_lowercase if letter != after[0])
+            yield from (before + letter + after[1:] for letter in letters if letter != after[0])
         if len(after) > 1 and after[0] != after[1]:
             yield before + after[1] + after[0] + after[2:]
-        yield from (before + letter + after for letter in string.ascii_lowercase)
+        yield from (before + letter + after for letter in letters)
 
 
 def _two_slips(words: WordEngine, word: str) -> list[tuple[int, str]]:

@@ -117,7 +117,7 @@ class ChatRows:
         if field.name in ("branch", "model", "file", "machine"):
             columns = {"branch": "git_branches", "model": "models", "file": "files_touched", "machine": "machines"}
             name = columns[field.name]
-            return IN_LINES.format(name), [_like(text)]
+            return IN_LINES.format(name), [f"%\n{_exactly(text)}\n%" if field.comparison == "==" else _like(text)]
         if field.name == "owner":
             return self._owner(text.lower())
         if field.name in ("session", "chat"):
@@ -131,7 +131,7 @@ class ChatRows:
         if field.name == "project":
             return PROJECT, [_like(text)] * 2
         if field.name == "title":
-            return "c.title like ? escape '\\'", [_like(text)]
+            return "c.title like ? escape '\\'", [_exactly(text) if field.comparison == "==" else _like(text)]
         return "true", []  # a message field does not filter a list of chats
 
     def _owner(self, name: str) -> Condition:

@@ -17,6 +17,8 @@ from backscroll.render.terminal import clean_line
 from backscroll.web.addresses import search_address
 
 SHOWN: Final = 7
+EXACT: Final = ("project", "tool", "machine", "model")
+"""Fields whose values are parts of others: `tool:Task` has those of `TaskOutput` too, which are not in its count."""
 SPANS: Final = (
     ("1d", 1, "last day"),
     ("7d", 7, "last 7 days"),
@@ -88,7 +90,8 @@ def _group(title: str, values: list[FacetValue], text: str, sort: str) -> Html:
     items = []
     for value in values:
         try:
-            query = with_field(text, value.field, value.value)
+            exactly = "=" if value.field in EXACT else ""
+            query = with_field(text, value.field, f"{exactly}{value.value}")
         except QueryError:
             continue  # a query cannot contain such a name
         link = el("a", value.name or value.value, href=search_address(query, sort), title=value.value)

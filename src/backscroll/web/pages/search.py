@@ -102,7 +102,7 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
     elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
-        shown = [found_chat_html(library, chat, found.query, sort) for chat in found.chats]
+        shown = [found_chat_html(library, chat, found.marked, sort) for chat in found.chats]
         parts.append(el("ol", shown, class_="results"))
         parts.append(_pages(found, text, sort, number))
     if found.chats or text in library.marks.searches.values():
@@ -155,6 +155,8 @@ def found_chat_html(library: Library, found: FoundChat, query: Query, sort: str)
     if more > 0 and not is_of_one:
         where = search_address(f"chat:{overview.id} {query.text}", sort)
         rest = el("p", el("a", f"{more:,} more in this chat", href=where), class_="rest")
+    elif more > 0:
+        rest = el("p", f"{more:,} more are not listed; open the chat and find them there.", class_="rest muted")
     return el(
         "li",
         el("h2", el("a", _highlighted_title(title_of(overview), query), href=chat_address(overview.id), class_="open"),
@@ -295,7 +297,7 @@ def _is_of_one(query: Query) -> bool:
 NOT_WHOLE: Final = "The regular expression was not tried on everything: narrow the search with words or fields."
 ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}
 BASICS: Final = (
-    ("flaky test", "either word; chats with both, and with the rarer one, come first"),
+    ("flaky test", "either word; chats with both, and with the rarer one, rank higher"),
     ('"connection reset"', "a phrase"),
     ("migrat*", "words that start with this"),
     ("timeout OR deadlock", "either word"),
