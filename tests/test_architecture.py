@@ -72,7 +72,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
         "syncing": {"archives", "homes", "indexing", "local", "machine"},
         "analytics": {"archives", "indexing", "keeping", "library", "syncing"},
-        "chats": {"analytics", "homes", "indexing", "library", "machine", "opened_chat"},
+        "chats": {"analytics", "homes", "indexing", "library", "machine", "opened_chat", "searching"},
     },
     "store": {
         "batches": set(),

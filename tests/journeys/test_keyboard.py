@@ -39,7 +39,7 @@ def test_from_the_first_page_to_a_message_and_back(visitor: Visitor, house: Hous
     page.keyboard.press("j")
     tab(page, "j")
     page.keyboard.press("o")
-    expect(page).to_have_url(re.compile(rf"/chats/{LONG}\?at=a\d+#m-a\d+$"))
+    expect(page).to_have_url(re.compile(rf"/chats/{LONG}\?at=a\d+&find=[^#]+#m-a\d+$"))
     name = page.url.rpartition("#")[2]
     expect(page.locator(f"#{name}")).to_be_focused()
     be_ready(page)

@@ -161,7 +161,7 @@ def test_a_search_begins_and_ends_with_the_keyboard(page: Page, site: str) -> No
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("o")
-    expect(page).to_have_url(f"{site}/chats/{session_uuid('two')}?at=two-b#m-two-b")
+    expect(page).to_have_url(f"{site}/chats/{session_uuid('two')}?at=two-b&find=comma%20project%3Ablog#m-two-b")
 
 
 def test_all_keys_are_told(page: Page, site: str) -> None:

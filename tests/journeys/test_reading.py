@@ -37,11 +37,17 @@ def test_a_search_leads_to_the_message(visitor: Visitor, house: House) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".results > li")).to_have_count(1)
     page.locator(".results .passages a").first.click()
-    expect(page).to_have_url(re.compile(rf"/chats/{LONG}\?at=a\d+#m-a\d+$"))
+    expect(page).to_have_url(re.compile(rf"/chats/{LONG}\?at=a\d+&find=[^#]+#m-a\d+$"))
     name = page.url.rpartition("#")[2]
     wait_in_window(page, f"#{name}")
     expect(page.locator(f"#{name}")).to_contain_text("pomegranate")
     expect(page.locator(f"#{name}")).to_be_focused()
+    expect(page.locator(".found-here")).to_have_id(name)
+    here = RARE.index(int(name.removeprefix("m-a"))) + 1
+    expect(page.locator("#find-count")).to_have_text(f"{here} of 3")
+    be_ready(page)
+    page.keyboard.press("n")
+    expect(page.locator("#find-count")).to_have_text(f"{here % 3 + 1} of 3")
 
 
 def test_all_of_a_long_chat_can_be_scrolled_through_in_order(long: Page) -> None:

@@ -272,7 +272,7 @@ def test_a_search_inside_a_chat_finds_messages_in_their_order(tmp_path: Path) ->
     with shelf_of(tmp_path, {**EVERYTHING, session_path("live"): jsonl(draw(DRAWING))}).open() as library:
         reader = ChatReader(library, library.find("m3"))
         for query, expected in (("the", ["a", "b", "f"]), ("E501", ["g"]), ("nothing-like-this", []), ("", [])):
-            found = find_in(library, reader, reader.branch_messages(), query)
+            found = find_in(library, reader, reader.branch_messages(), query).messages
             assert set(expected) <= set(found) if expected else found == []
             assert found == sorted(found, key=reader.branch_messages().at.__getitem__)
 

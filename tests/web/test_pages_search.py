@@ -1,5 +1,6 @@
 """What a search shows, and how it leads on."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,18 @@ def test_passages_are_grouped_by_chat_and_link_to_their_messages(viewer: Viewer)
     shop, blog = session_uuid("shop"), session_uuid("blog")
     assert set(page.hrefs("/chats/")) >= {
         f"/chats/{shop}",
-        f"/chats/{shop}?at=sh-d#m-sh-d",
-        f"/chats/{blog}?at=bl-a#m-bl-a",
+        f"/chats/{shop}?at=sh-d&find=comma#m-sh-d",
+        f"/chats/{blog}?at=bl-a&find=comma#m-bl-a",
     }
     assert "6 passages in 2 chats" in page.text
     assert len(page.all("mark")) >= 4
+
+
+def test_a_passage_leads_to_a_page_that_finds_the_others_and_knows_what_to_mark(viewer: Viewer) -> None:
+    shop = session_uuid("shop")
+    found = json.loads(viewer.ask("GET", f"/chats/{shop}/find?q=%2Bcommma project:shop").text)
+    assert found["total"] == len(found["matches"]) >= 2
+    assert found["texts"] == ["commma", "comma"]
 
 
 def test_the_part_the_tool_and_failures_are_said(viewer: Viewer) -> None:

@@ -68,6 +68,16 @@ class Highlighter:
         return sorted(found)
 
 
+def marked_texts(query: Query) -> list[str]:
+    """What a query looks for, in small letters: for a page that marks it by itself."""
+    wanted = [part for part in leaves(query.root) if isinstance(part, Word | Phrase)]
+    texts = [part.text for part in wanted]
+    texts += [
+        text for part in wanted if isinstance(part, Word) and not part.is_required for text in _unspaced_parts(part)
+    ]
+    return list(dict.fromkeys(text.lower() for text in texts if text))
+
+
 def fold(text: str) -> str:
     """The text in lower case without accents, character by character, so that positions stay the same."""
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))

@@ -16,6 +16,12 @@ def chat_address(chat: str, message: str | None = None) -> str:
     return f"{where}?at={part(message)}#m-{part(message)}" if message else where
 
 
+def with_find(where: str, query: str) -> str:
+    """The address of a message, to be opened with what was searched for marked."""
+    page, mark, place = where.partition("#")
+    return f"{page}&find={part(query)}{mark}{place}" if query and "?" in page else where
+
+
 def agent_address(chat: str, agent: str, message: str | None = None) -> str:
     """A sub-agent's page, or a message on it."""
     where = f"/chats/{part(chat)}/agents/{part(agent)}"

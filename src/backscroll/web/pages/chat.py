@@ -20,7 +20,7 @@ from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html, join
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import call_html, message_html, messages_html
-from backscroll.web.addresses import chat_address
+from backscroll.web.addresses import chat_address, with_find
 from backscroll.web.chat_view import MAX_AT_ONCE, ChatView
 from backscroll.web.layout import document, error_html, page_frame
 from backscroll.web.pages.pane import pane
@@ -116,9 +116,9 @@ def changes(request: PageRequest) -> Response:
 def find(request: PageRequest) -> Response:
     """The messages of a branch that match a query, in reading order."""
     chat_view = _chat_view(request)
-    keys = find_in(request.library, chat_view.reader, chat_view.branch_messages, request.get("q"))
-    matches = [{"message": key, "chunk": chat_view.branch_messages.at[key] // CHUNK} for key in keys]
-    return _json({"matches": matches, "total": len(matches)})
+    found = find_in(request.library, chat_view.reader, chat_view.branch_messages, request.get("q"))
+    matches = [{"message": key, "chunk": chat_view.branch_messages.at[key] // CHUNK} for key in found.messages]
+    return _json({"matches": matches, "total": len(matches), "texts": found.texts})
 
 
 def agent(request: PageRequest) -> Html:
@@ -226,7 +226,7 @@ def _lead_to(request: PageRequest, chat_view: ChatView, name: str) -> Response:
     if found is not None:
         branch, key = found
         links = ChatView(request.library, chat_view.reader, branch).links
-        return RedirectResponse(links.message(key), status_code=302)
+        return RedirectResponse(with_find(links.message(key), request.get("find")), status_code=302)
     owner = chat_view.reader.agent_with(name)
     if owner is not None and (address := chat_view.links.agent(owner.id)):
         inside = chat_view.reader.agent_branch(owner).message_with(name)

@@ -19,7 +19,7 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural
-from backscroll.web.addresses import agent_address, chat_address, search_address
+from backscroll.web.addresses import agent_address, chat_address, search_address, with_find
 from backscroll.web.asker import ASKER, author_name, owner_tabs
 from backscroll.web.layout import document, empty_state, error_html, search_box
 from backscroll.web.pages import first_run
@@ -163,19 +163,21 @@ def found_chat_html(library: Library, found: FoundChat, query: Query, sort: str)
            class_="chat-title"),
         el("div", badges_of(row), el("span", project_link(overview.project)), el("span", when(overview.last_active)),
            el("span", plural(found.found, "passage")), class_="meta"),
-        el("ul", [_passage(found.chat, passage) for passage in passages], class_="passages"),
+        el("ul", [_passage(found.chat, passage, query) for passage in passages], class_="passages"),
         rest,
         data_chat=overview.id,
     )  # fmt: skip
 
 
-def _passage(stored: StoredChat, passage: FoundPassage) -> Html:
+def _passage(stored: StoredChat, passage: FoundPassage, query: Query) -> Html:
     hit, chat = passage.hit, stored.overview.id
     role = str(hit.role)
     label = f"{clean_line(hit.tool)} {role}" if hit.tool else ROLES.get(role, role)
     label = author_name(stored.machines) if role == "prompt" else label
     marks = [name for name, is_so in (("agent", hit.agent), ("rewound", hit.is_abandoned)) if is_so]
-    where = agent_address(chat, hit.agent, hit.uuid) if hit.agent else chat_address(chat, hit.uuid)
+    where = (
+        agent_address(chat, hit.agent, hit.uuid) if hit.agent else with_find(chat_address(chat, hit.uuid), query.text)
+    )
     return el(
         "li",
         el(

@@ -15,6 +15,8 @@ let matches = [];
 let total = 0;
 let here = -1;
 let asked = "";
+/** What to mark, in small letters. @type {string[]} */
+let texts = [];
 /** @type {AbortController | null} */
 let asking = null;
 
@@ -40,6 +42,7 @@ async function find() {
     if (mine.signal.aborted) return;
     matches = answer.matches ?? [];
     total = answer.total ?? matches.length;
+    texts = answer.texts ?? [];
     tell(matches.length ? `${total.toLocaleString()} found` : "no matches");
     paint();
   } catch (error) {
@@ -64,13 +67,30 @@ async function step(step) {
   tell(`${(here + 1).toLocaleString()} of ${total.toLocaleString()}`);
   const typing = document.activeElement === field;
   await go(match.message, { chunk: match.chunk, focus: !typing });
-  const article = messageElement(match.message);
-  if (article) {
-    box.querySelector(".found-here")?.classList.remove("found-here");
-    article.classList.add("found-here");
-    unfold(article);
-  }
+  mark(match.message);
   paint();
+}
+
+/** Mark the message of the current match. @param {string} message */
+function mark(message) {
+  const article = messageElement(message);
+  if (!article) return;
+  box.querySelector(".found-here")?.classList.remove("found-here");
+  article.classList.add("found-here");
+  unfold(article);
+}
+
+/** Open the page as a search result that was followed: what was searched for is marked, and the result is the current match. */
+async function arrive() {
+  const opened = new URLSearchParams(location.search);
+  const text = opened.get("find");
+  if (!text || !field) return;
+  field.value = text;
+  await find();
+  here = matches.findIndex(({ message }) => message === opened.get("at"));
+  if (here < 0) return;
+  tell(`${(here + 1).toLocaleString()} of ${total.toLocaleString()}`);
+  mark(opened.get("at") ?? "");
 }
 
 /** The next match from the current scroll position. @param {1 | -1} step */
@@ -80,19 +100,12 @@ function nearest(step) {
   return step > 0 ? place : (place - 1 + matches.length) % matches.length;
 }
 
-/** The words to highlight; fields such as `role:` only concern the server. */
-function words() {
-  const found = asked.match(/"[^"]+"|\S+/g) ?? [];
-  return found.map((word) => word.replace(/^"|"$/g, "").toLowerCase()).filter((word) => word && !/^-|^\w+:/.test(word) && !["or", "and", "not"].includes(word));
-}
-
 /** @param {Element} root */
 function* ranges(root) {
-  const sought = words();
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node && sought.length; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node && texts.length; node = walker.nextNode()) {
     const text = node.nodeValue?.toLowerCase() ?? "";
-    for (const word of sought) {
+    for (const word of texts) {
       for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
         if (at + word.length > (node.nodeValue?.length ?? 0)) break; // some letters are longer in lower case
         const range = new Range();
@@ -164,4 +177,5 @@ export function start() {
   key("n", "Next match", () => void step(1));
   key("N", "Previous match", () => void step(-1));
   command("Find in this chat", focus);
+  void arrive();
 }
