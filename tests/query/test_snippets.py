@@ -53,10 +53,13 @@ def test_a_snippet_has_a_command_as_it_was_typed() -> None:
         ("$HOME", "HOME and $HOME/.config", ["$HOME"]),
         ("八字古籍整理", "请帮我整理八字古籍", ["整理", "八字", "古籍"]),
         ("数据库连接", "数据库连接超时", ["数据库连接"]),
+        ("데이터", "대여탕, 데이터베이스", ["데이터"]),
+        ("データベース接続", "テーマ、データベースの接続", ["デー", "タベ", "ース", "接続"]),
         ("+古籍整理", "请帮我整理八字古籍", []),
         ("елка", "Ёлка", ["Ёлка"]),
         ("漢字", "この漢字です", ["漢字"]),
         ("grun", "Das Grün", ["Grün"]),
+        ("tieng viet", "tiếng Việt", ["tiếng", "Việt"]),
     ],
 )
 def test_a_part_of_a_word_is_no_match(query: str, text: str, highlighted: list[str]) -> None:
