@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
+from backscroll.query.parse import MAX_LENGTH
 from backscroll.render.validation import validation_message
 
 LEAST_TOKENS: Final = 600
@@ -14,7 +15,7 @@ USUAL_TOKENS: Final = 2_000
 
 MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MAX_TOKENS, description="Limit of the answer, in tokens.")]
 Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results to skip, to continue a cut answer.")]
-Query = Annotated[str, Meta(max_length=4096)]
+Query = Annotated[str, Meta(max_length=MAX_LENGTH)]
 Id = Annotated[str, Meta(min_length=4, max_length=128, pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$")]
 IdOrNone = Annotated[str, Meta(max_length=128, pattern="^([A-Za-z0-9][A-Za-z0-9_.:-]*)?$")]
 Since = Annotated[str, Meta(max_length=64, description="Start of the period: 2026-01-05, yesterday, 7d.")]

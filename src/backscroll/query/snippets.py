@@ -87,8 +87,7 @@ def fold(text: str) -> str:
 def _fold_character(character: str) -> str:
     # Of a syllable of hangul, or of a kana with a voice mark, only a part would be left.
     is_whole = "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7af"
-    form = "NFKC" if is_whole else "NFKD"
-    plain = unicodedata.normalize(form, character)[:1].lower()[:1]
+    plain = unicodedata.normalize("NFKC" if is_whole else "NFKD", character)[:1].lower()[:1]
     return plain or character
 
 

@@ -1,6 +1,20 @@
 """Validation errors of msgspec, in plain words."""
 
-LONGEST_NAME = 80
+import re
+from typing import Final
+
+LONGEST_NAME: Final = 80
+PLAIN: Final = (
+    (r"Expected `str` of length >= 1\b", "must not be empty"),
+    (r"Expected `\w+` of length <= (\d+)", r"must be at most \1 long"),
+    (r"Expected `\w+` <= (-?\d+)", r"must be at most \1"),
+    (r"Expected `\w+` >= (-?\d+)", r"must be at least \1"),
+    (r"Expected `int`, got `\w+`", "must be a whole number"),
+    (r"Expected `(?:str|str \| null)`, got `\w+`", "must be text"),
+    (r"Expected `bool`, got `\w+`", "must be true or false"),
+    (r"Invalid enum value (.*)", r"cannot be \1"),
+)
+"""What msgspec says of a value, and how a person says it."""
 
 
 def validation_message(problem: str, *, missing: str, unknown: str) -> str:
@@ -12,4 +26,9 @@ def validation_message(problem: str, *, missing: str, unknown: str) -> str:
     for start, words in (("Object missing required field ", missing), ("Object contains unknown field ", unknown)):
         if what.startswith(start):
             return f"{what.removeprefix(start).strip('`')[:LONGEST_NAME]} {words}"
-    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
+    if not where:
+        return what
+    for pattern, plain in PLAIN:
+        if found := re.fullmatch(pattern, what):
+            return f"{where.strip('`')} {found.expand(plain)}"
+    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}"

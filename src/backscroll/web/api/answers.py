@@ -62,9 +62,10 @@ class Chat(Answer):
 
 
 class Chats(Answer):
-    """Some chats, and whether there are more."""
+    """Some chats, how many there are in all, and whether there are more after these."""
 
     chats: list[Chat]
+    total: int
     more: bool
 
 

@@ -29,6 +29,7 @@ def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
     found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
     return {
         "chats": [_listed_chat(library, one) for one in found[: wanted.limit]],
+        "total": library.count_chats(wanted.q),
         "more": len(found) > wanted.limit,
     }
 

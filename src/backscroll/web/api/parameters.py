@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
+from backscroll.query.parse import MAX_LENGTH
 from backscroll.render.validation import validation_message
 
 Name = Annotated[
@@ -18,7 +19,7 @@ Name = Annotated[
         description="The id of a chat, or of a session, message or agent in it. A prefix is enough.",
     ),
 ]
-Text = Annotated[str, Meta(max_length=4096)]
+Text = Annotated[str, Meta(max_length=MAX_LENGTH)]
 Query = Annotated[Text, Meta(description="A query, as `backscroll search` takes it.")]
 Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results to skip.")]
 Since = Annotated[str, Meta(max_length=64, description="Start of the period: 2026-01-05, yesterday, 7d.")]
