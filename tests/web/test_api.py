@@ -76,7 +76,7 @@ def test_chats_come_page_by_page(served: StartedViewer) -> None:
         paged += [chat["id"] for chat in page["chats"]]
         more = page["more"]
     assert paged == everything
-    assert get(served, "/chats?offset=1000000") == {"chats": [], "more": False}
+    assert get(served, "/chats?offset=1000000") == {"chats": [], "total": len(paged), "more": False}
 
 
 def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: StartedViewer, shelf: Shelf) -> None:
@@ -179,7 +179,7 @@ def test_a_library_without_chats_answers_too(tmp_path: Path) -> None:
     shelf.update()
     with serving(shelf) as served:
         assert get(served, "/status")["indexed"] is True
-        assert get(served, "/chats") == {"chats": [], "more": False}
+        assert get(served, "/chats") == {"chats": [], "total": 0, "more": False}
         assert get(served, "/projects") == {"projects": []}
         assert get(served, "/search?q=x")["hits"] == []
         assert get(served, "/chats/abc", 404)["error"]["kind"] == "nothing-found"
