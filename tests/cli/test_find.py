@@ -22,11 +22,15 @@ from typing import TypeVar
 import pytest
 
 from backscroll.cli.picker_queries import LatestAnswer
+from backscroll.files.homes import Home
+from backscroll.library.chats.around_message import AroundMessage
+from backscroll.library.local import local_library
 from backscroll.query.as_you_type import while_typing
 from backscroll.query.parse import parse
 from backscroll.query.tree import Word
 from backscroll.render.cells import cells
 from backscroll.render.picker import Picker, PickerEntry, draw, layout_of
+from backscroll.settings import Settings
 from tests.support.cases import for_each
 from tests.support.command import run_command
 from tests.support.drawings import draw as drawn
@@ -447,3 +451,16 @@ def test_without_a_terminal_it_answers_as_search_and_list_do(home: Path) -> None
     assert run(home, "find", "--json", "tokenizer").stdout == run(home, "search", "--json", "tokenizer").stdout
     assert run(home, "find", "nothing-like-it").returncode == 3
     assert run(home, "find", "proejct:x").returncode == 2
+
+
+def test_what_was_found_is_the_first_that_is_shown(home: Path, tmp_path: Path) -> None:
+    settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
+    with local_library(settings, [Home(home)]) as library:
+        library.update()
+        hit = library.search("tokenizer role:answer").chats[0]
+        opened, message = library.open(hit.chat), hit.passages[0].hit.uuid or ""
+        part = AroundMessage(opened, message, 20, is_first=True)
+        shown = part.messages(part.branches[0])
+        assert [row.uuid for row in shown[0].rows] == [message]
+        assert part.before > 0
+        assert AroundMessage(opened, message, 20).before == 0

@@ -95,7 +95,8 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
 
     def read(stored: "StoredChat", message: str) -> None:
         if message:
-            context.invoke(show.command, name=message, around=AROUND)
+            # What was found is at the top of the screen: what stands before it may be many screens.
+            context.invoke(show.command, name=message, around=AROUND, is_first=True)
         else:
             context.invoke(show.command, name=stored.overview.id)
 

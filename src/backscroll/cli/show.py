@@ -49,6 +49,7 @@ def command(
     thinking: bool,
     around: int | None,
     raw: bool,
+    is_first: bool = False,
 ) -> None:
     """Read a chat in the terminal; when piped, print it as Markdown.
 
@@ -84,7 +85,7 @@ def command(
             raise UsageError(f"{name} is not the id of a message", "--around needs one; backscroll search prints them")
         opened = library.open(stored)
         if message is not None:
-            part = AroundMessage(opened, message, AROUND if around is None else around)
+            part = AroundMessage(opened, message, AROUND if around is None else around, is_first=is_first)
             _show_around(opened, part, choice)
         else:
             _show(opened, choice, branch, raw=raw, agents=agents)

@@ -24,8 +24,12 @@ def message_named(library: Library, chat: StoredChat, name: str) -> str | None:
 class AroundMessage:
     """An opened chat of which only the messages around one are shown."""
 
-    def __init__(self, opened: OpenedChat, message: str, count: int) -> None:
-        """With `count` messages before it and after it. UsageError if the message is not shown in the chat."""
+    def __init__(self, opened: OpenedChat, message: str, count: int, *, is_first: bool = False) -> None:
+        """With `count` messages before it, unless it `is_first`, and after it.
+
+        UsageError if the message is not shown in the chat.
+        """
+        self._is_first = is_first
         self._opened = opened
         self.branches: list[Branch] = []
         """The branch that it is on; empty if it belongs to an agent."""
@@ -48,7 +52,7 @@ class AroundMessage:
         at = next((at for at, message in enumerate(messages) if _has(message, wanted)), None)
         if at is None:
             return False
-        self.before = max(0, at - count)
+        self.before = at if self._is_first else max(0, at - count)
         self._messages = list(messages[self.before : at + count + 1])
         self.after = len(messages) - self.before - len(self._messages)
         return True
