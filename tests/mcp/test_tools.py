@@ -211,6 +211,17 @@ def test_similar_errors_says_where_room_was_short(tmp_path: Path) -> None:
     assert not more.get("cut")
 
 
+def test_stats_say_how_many_patterns_of_errors_are_left(tmp_path: Path) -> None:
+    lines = ["@ session=errors", "e-0 <- - user: go"]
+    for number, problem in enumerate(("no zebra", "stripes are gone", "grass is dry", "gate was shut")):
+        lines.append(f'c-{number} <- e-0 call(m-{number}) toolu_{number} Bash {{"command": "run {number}"}}')
+        lines.append(f'r-{number} <- c-{number} error toolu_{number}: "{problem}"')
+    shelf = Shelf(tmp_path).write({session_path("errors"): jsonl(draw("\n".join(lines)))})
+    shelf.update()
+    for limit, left in ((1, "3 more rows"), (2, "2 more rows")):
+        assert left in answer(shelf, "stats", report="errors", limit=limit)["rest"]
+
+
 def test_file_history_returns_the_prompt_of_a_change(shelf: Shelf) -> None:
     (turn,) = answer(shelf, "file_history", ASHOP, path="zebra.py")["turns"]
     assert (turn["chat"], turn["prompt"], turn["added"], turn["removed"]) == (PARSER, "pa-1", 1, 1)

@@ -66,9 +66,10 @@ def stats(context: CallContext, wanted: StatsArguments) -> StatsAnswer:
     rows = report.rows[wanted.offset : wanted.offset + wanted.limit]
     cells = [[cell(context, _value(value)) for value in row] for row in rows]
     counted = [context.frame.line(note, 60) for note in report.notes[:4]]
+    total = report.facts.get("patterns", len(report.rows))  # errors stop at the limit by themselves
 
     def make(count: int, _: int | None) -> StatsAnswer:
-        rest = rest_of(wanted.offset + count, len(report.rows), "more rows")
+        rest = rest_of(wanted.offset + count, total, "more rows")
         return StatsAnswer(
             note=context.frame.note,
             columns=list(report.columns),
