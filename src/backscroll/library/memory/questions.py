@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from backscroll.query.fields import BY_NAME
+from backscroll.query.little_words import LITTLE_WORDS
 from backscroll.query.snippets import fold
 from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.query.words import pairs_of, split_scripts
@@ -172,23 +173,8 @@ NAME: Final = re.compile(
     r"|\w-\w+-\w|(?:Error|Exception)$|^E[A-Z]{3,}$|^[A-Z]+-\d+$|^@\w|\(\)$|^--\w|^#\d"
 )
 ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ied", "ers", "ed", "er", "es", "s", "e", "y")
-STOP_WORDS: Final = frozenset(
-    """
-    a about after again all also am an and any are aren as at be because been before being but by can cannot could did
-    didn do does doesn doing don done down each few for from get got had has have having he her here him his how i if in
-    into is isn it its just let ll made make me might more most my no nor not now of off on once only or other our out
-    over own please re s same say said shall she should so some such t than that the their them then there these they
-    thing things this those through to too under until up us use used ve very was wasn way we were what when where
-    which while who whom whose why will with would you your yours tell show find know remember recall remind earlier
-    previously last time ago ever yet
-
-    aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein dem den der des die dies diese
-    diesem diesen dieser dir doch du durch ein eine einem einen einer eines er es euch fur hab habe haben hat hatte
-    hatten hier ich ihm ihn ihr im ist ja kann kein keine konnen machen mal mein mit muss nach nicht noch nur ob oder
-    ohne schon sein sich sie sind so uber um und uns unser vom von vor wann war waren warum was weil welche welcher
-    welches wenn wer wie wieder wieso wir wird wo wurde wurden zu zum zur
-    """.split()
-)
+STOP_WORDS: Final = LITTLE_WORDS | {"find", "get", "make", "show", "time"}
+"""In a question, these are not commands."""
 PARTICLES: Final = frozenset(
     "的了吗呢吧啊是在和与我你他她它们这那有不就也都为什么怎样哪里个のにはをがでとへもやかられるたてすまし이가은는을를에의도"
 )

@@ -155,7 +155,7 @@ def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Htm
 
 def _found(library: Library, text: str) -> list[tuple[float, Html]]:
     results = library.search(text, limit=MAX_FOUND)
-    return [(one.score, found_chat_html(library, one, results.query, "relevance")) for one in results.chats]
+    return [(one.score, found_chat_html(library, one, results.marked, "relevance")) for one in results.chats]
 
 
 def readers(request: TeamRequest) -> Html:
