@@ -88,7 +88,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "sql": {"batches", "detail", "prices", "reader", "report_rows", "spend_rows", "tool_call_rows"},
         "search": {"base", "batches", "reader", "sql"},
         "local": {"base", "batches", "prices", "reader", "search", "sql"},
-        "postgres": {"base", "batches", "prices", "reader", "search", "sql"},
+        "postgres": {"base", "batches", "prices", "reader", "report_rows", "search", "sql"},
     },
     "web": {
         "addresses": set(),

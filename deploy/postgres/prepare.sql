@@ -5,12 +5,13 @@
 
 create role backscroll login nosuperuser nobypassrls nocreatedb nocreaterole password :'password';
 create role backscroll_reader nologin nosuperuser nobypassrls nocreatedb nocreaterole;
+create role backscroll_shared nologin nosuperuser nobypassrls nocreatedb nocreaterole;
 -- Since 16 a role that was granted can be left out of one's own rights.
 select current_setting('server_version_num')::int >= 160000 as has_options \gset
 \if :has_options
-grant backscroll_reader to backscroll with inherit false, set true;
+grant backscroll_reader, backscroll_shared to backscroll with inherit false, set true;
 \else
-grant backscroll_reader to backscroll;
+grant backscroll_reader, backscroll_shared to backscroll;
 \endif
 create database backscroll owner backscroll encoding 'UTF8' locale 'C.UTF-8' template template0;
 

@@ -13,7 +13,7 @@ from backscroll import system
 from backscroll.errors import Busy
 from backscroll.store.postgres import embedded
 from backscroll.store.postgres.embedded import CannotRunPostgres, EmbeddedPostgres
-from backscroll.store.postgres.roles import OWNER, READER
+from backscroll.store.postgres.roles import OWNER, READER, SHARED_READER
 from tests.support.postgres import HASTY, PROGRAMS, database, postgres, running_postgres
 from tests.support.processes import until
 
@@ -35,9 +35,9 @@ def test_no_role_that_we_use_is_above_the_rights(postgres: EmbeddedPostgres) -> 
         rows = connection.execute(
             "select rolname, rolsuper or rolbypassrls or rolcreaterole, rolcanlogin from pg_roles"
             " where rolname = any(%s) order by 1",
-            ([OWNER, READER],),
+            ([OWNER, READER, SHARED_READER],),
         ).fetchall()
-        assert rows == [(OWNER, False, True), (READER, False, False)]
+        assert rows == [(OWNER, False, True), (READER, False, False), (SHARED_READER, False, False)]
         connection.execute(f"set role {READER}")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("select set_config('backscroll.homes', 'all', true)")

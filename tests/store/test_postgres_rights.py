@@ -85,6 +85,8 @@ HOSTILE: Final = (
     "select set_config('role', 'none', false)",
     "select query_to_xml('select set_config(''backscroll.homes'', ''all'', true)', true, true, '')",
     "select query_to_xml('set role backscroll', true, true, '')",
+    "select set_config('backscroll.shared', '{1} {1} {1} {1}', false)",
+    "select * from shared_files_rows",
     "select * from words",
     "select * from lexicon",
     "select pg_advisory_lock(1)",

@@ -1,10 +1,11 @@
 """A library whose index is in PostgreSQL: on a team server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from backscroll.library.library import Library
 from backscroll.settings import Settings
 from backscroll.store.base import Store
+from backscroll.store.postgres.shared import SharedStore
 from backscroll.store.postgres.store import PgStore
 
 
@@ -21,3 +22,8 @@ def postgres_library(
 def postgres_store(address: str, number: int) -> Store:
     """The index of a person, whose rows in the database have this number."""
     return PgStore(address, number)
+
+
+def shared_store(address: str, shared: Mapping[int, Set[str]]) -> Store:
+    """The chats that people share, by the numbers of these people, as one index; to be read."""
+    return SharedStore(address, shared)

@@ -15,9 +15,10 @@ from backscroll.errors import NothingFound
 from backscroll.library import Home
 from backscroll.library.library import Library
 from backscroll.library.pool import LibraryOpener
-from backscroll.library.postgres import postgres_library, postgres_store
+from backscroll.library.postgres import postgres_library, postgres_store, shared_store
 from backscroll.settings import Settings
 from backscroll.team.merged_library import MergedLibrary, SharedLibraries
+from backscroll.team.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
@@ -72,14 +73,19 @@ class Libraries:
         number = self.number(reader)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
-            openers = {owner: partial(self.shared, reader, owner, chats) for owner, chats in shared.items()}
             store = postgres_store(self._database.address, number)
-            return MergedLibrary(settings, store, SharedLibraries(reader, teammates, openers))
+            others = SharedLibraries(reader, teammates, frozenset(shared), partial(self.shared, reader, shared))
+            return MergedLibrary(settings, store, others)
 
         return opened
 
-    def shared(self, reader: str, owner: str, chats: Set[str]) -> Library:
-        """Some chats of an owner, as a reader sees them; the caller closes it."""
+    def shared(self, reader: str, shared: Mapping[str, Set[str]], owners: Set[str]) -> Library:
+        """The chats that these owners share, as a reader sees them; the caller closes it."""
+        store = shared_store(self._database.address, {self.number(owner): shared[owner] for owner in owners})
+        return SharedLibrary(self.settings(reader), store, lambda owner: self.shared_by(reader, owner, shared[owner]))
+
+    def shared_by(self, reader: str, owner: str, chats: Set[str]) -> Library:
+        """Some chats of one owner, as a reader sees them; the caller closes it."""
         return self.opener_of_shared(owner, sorted(chats))(self.settings_of_reader(reader, owner), [])
 
     def number(self, handle: str) -> int:

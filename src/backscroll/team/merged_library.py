@@ -1,17 +1,18 @@
 """A person's own library and what others share with them, asked together and answered as one.
 
-Others' libraries are opened for one question and closed again: each needs a connection to the database, and there may
-be many. Scores of different libraries are compared as they are.
+What others share is opened for one question and closed again: it needs a connection to the database. Scores of the two
+libraries are compared as they are.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from backscroll.errors import NothingFound
 from backscroll.files.source_key import owner_of
 from backscroll.library import Facets, Hit, StoredChat
 from backscroll.library.library import Library
@@ -29,12 +30,14 @@ EVERYONE: Final = "org"
 
 
 class SharedLibraries:
-    """Whose chats a reader may see besides their own, and how these libraries are opened."""
+    """Whose chats a reader may see besides their own, and how what these people share is opened."""
 
-    def __init__(self, reader: str, teammates: frozenset[str], openers: Mapping[str, Callable[[], Library]]) -> None:
-        self.reader, self.teammates, self.openers = reader, teammates, openers
+    def __init__(
+        self, reader: str, teammates: frozenset[str], owners: frozenset[str], opened: Callable[[Set[str]], Library]
+    ) -> None:
+        self.reader, self.teammates, self.owners, self.opened = reader, teammates, owners, opened
 
-    def wanted(self, query: Query) -> tuple[bool, list[str]]:
+    def wanted(self, query: Query) -> tuple[bool, Set[str]]:
         """Whether a query asks for the reader's own chats, and for those of which others.
 
         What stands in an OR or after a NOT is decided by the store, chat by chat.
@@ -42,7 +45,7 @@ class SharedLibraries:
         asked = [
             str(part.value).lower() for part in query.root.parts if isinstance(part, Field) and part.name == "owner"
         ]
-        owners = {self.reader, *self.openers}
+        owners = {self.reader, *self.owners}
         for one in asked:
             if one == OWN:
                 owners &= {self.reader}
@@ -50,7 +53,7 @@ class SharedLibraries:
                 owners &= {self.reader, *self.teammates}
             elif one != EVERYONE:
                 owners &= {one}
-        return self.reader in owners, sorted(owners - {self.reader})
+        return self.reader in owners, owners - {self.reader}
 
 
 class MergedLibrary(Library):
@@ -59,6 +62,8 @@ class MergedLibrary(Library):
     def __init__(self, settings: Settings, store: Store, shared: SharedLibraries) -> None:
         super().__init__(settings, [], store, keeps=False)
         self._shared = shared
+        self.found_at: str | None = None
+        """Who shares the chat that was asked for last and is not the reader's own: it is opened in their library."""
 
     def clone(self) -> MergedLibrary:
         """The same library opened once more, for another thread."""
@@ -72,8 +77,8 @@ class MergedLibrary(Library):
         most = None if limit is None else limit + offset
         is_own, others = self._shared.wanted(asked)
         found = super().chats(asked, limit=most, sort=sort) if is_own else []
-        for library in self._opened(others):
-            found += library.chats(asked, limit=most, sort=sort)
+        for shared in self._opened(others):
+            found += shared.chats(asked, limit=most, sort=sort)
         found.sort(key=lambda chat: chat.overview.id, reverse=sort in ("newest", "relevance"))
         found.sort(key=ORDERS[sort], reverse=sort not in ("oldest", "title"))
         return found[offset:] if limit is None else found[offset : offset + limit]
@@ -83,7 +88,7 @@ class MergedLibrary(Library):
         asked = self.parse(query)
         is_own, others = self._shared.wanted(asked)
         own = super().count_chats(asked) if is_own else 0
-        return own + sum(library.count_chats(asked) for library in self._opened(others))
+        return own + sum(shared.count_chats(asked) for shared in self._opened(others))
 
     def search(
         self,
@@ -97,46 +102,58 @@ class MergedLibrary(Library):
         cursor: str = "",
         project: str = "",
     ) -> SearchResults:
-        """The best of every library, in one order. A cursor is for one library only: pages go by the offset."""
+        """The best of both libraries, in one order. A cursor is for one library only: pages go by the offset."""
         asked = self.parse(query)
         is_own, others = self._shared.wanted(asked)
-        if (is_own and not others) or sort not in RESULT_ORDERS:
+        if not others or sort not in RESULT_ORDERS:
             return super().search(asked, limit=limit, offset=offset, sort=sort, hits=hits, width=width, cursor=cursor,
                                   project=project)  # fmt: skip
         most = limit + offset
         pages: list[tuple[Library, FoundPage]] = []
         if is_own:
             pages.append((self, _page(self, asked, sort, most, hits, project)))
-        pages += [(one, _page(one, asked, sort, most, hits)) for one in self._opened(others)]
-        if not pages:
-            return super().search(asked, limit=limit, sort=sort, hits=hits, width=width)
-        return _merge(pages, limit, offset, sort, width)
+        with self._shared.opened(others) as shared:
+            pages.append((shared, _page(shared, asked, sort, most, hits)))
+            return _merge(pages, limit, offset, sort, width)
 
     def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
         """The sums of all of them."""
         is_own, others = self._shared.wanted(query)
         found = [super().facets(query, since)] if is_own or not others else []
-        found += [library.facets(query, since) for library in self._opened(others)]
+        found += [shared.facets(query, since) for shared in self._opened(others)]
         return Facets(
             sum(one.total for one in found),
             *(_sums([getattr(one, name) for one in found])
               for name in ("roles", "tools", "since", "projects", "models", "machines")),
         )  # fmt: skip
 
+    def find(self, name: str) -> StoredChat:
+        """A chat of the reader's own; of another, `found_at` says whose it is."""
+        self.found_at = None
+        try:
+            return super().find(name)
+        except NothingFound:
+            for shared in self._opened(self._shared.owners):
+                found = shared.reader.find(name.lower())
+                if len({chat.overview.id for chat in found}) == 1:  # several people may share copies of one
+                    self.found_at = owner_of(found[0].machines[0])
+                else:
+                    self.found_at = owner_of(shared.find(name).machines[0])
+            raise
+
     def text(self, hit: Hit) -> str:
         """The full text of a passage, read where it is."""
         owner = owner_of(hit.machine)
-        if owner == self._shared.reader or owner not in self._shared.openers:
+        if owner not in self._shared.owners:
             return super().text(hit)
-        with self._shared.openers[owner]() as library:
-            return library.text(hit)
+        with self._shared.opened({owner}) as shared:
+            return shared.text(hit)
 
-    def _opened(self, owners: list[str]) -> Iterator[Library]:
-        """The libraries of these owners, one after the other. One that is being made has nothing to show yet."""
-        for owner in owners:
-            with self._shared.openers[owner]() as library:
-                if library.is_indexed:
-                    yield library
+    def _opened(self, owners: Set[str]) -> Iterator[Library]:
+        """What these owners share, as one library; none if nobody is asked for."""
+        if owners:
+            with self._shared.opened(owners) as shared:
+                yield shared
 
 
 class MergedResults(SearchResults):

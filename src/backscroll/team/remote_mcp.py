@@ -6,7 +6,7 @@ one another, so that any web process answers any of them.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 from starlette.types import Receive, Scope, Send
@@ -21,6 +21,7 @@ from backscroll.mcp.quoting import Frame
 from backscroll.mcp.server import Context, RequestHandlers
 from backscroll.team.context import ASKER, TeamContext
 from backscroll.team.libraries import Libraries
+from backscroll.team.merged_library import MergedLibrary
 from backscroll.team.people import Person, teammates
 from backscroll.team.prompts import TeamPrompts
 from backscroll.team.shares import Share, note_access, shared_with
@@ -28,8 +29,6 @@ from backscroll.team.shares import Share, note_access, shared_with
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-MAX_OWNERS: Final = 50
-"""People whose shared chats one recall looks through, those who shared last."""
 Made = TypeVar("Made")
 
 
@@ -82,15 +81,15 @@ class TeamHandlers(RequestHandlers):
         found = self._libraries
         settings, opener = found.settings(person.handle), found.opener_of_all(person.handle, mates, by_owner)
         with _pooled(RefreshedPool(settings, [], opener)) as (pool, library), ExitStack() as stack:
-            others = [
-                stack.enter_context(found.shared(person.handle, owner, chats))
-                for owner, chats in list(by_owner.items())[:MAX_OWNERS]
-            ]
-            others = [library for library in others if library.is_indexed]
+            others = (stack.enter_context(found.shared(person.handle, by_owner, by_owner.keys())),) if by_owner else ()
             try:
-                made = answer(CallContext(pool, library, UNKNOWN_SESSION, Frame(), tuple(others)))
+                made = answer(CallContext(pool, library, UNKNOWN_SESSION, Frame(), others))
             except NothingFound:
-                made = _elsewhere(answer, pool, others)
+                owner = library.found_at if isinstance(library, MergedLibrary) else None
+                if owner is None:
+                    raise
+                theirs = stack.enter_context(found.shared_by(person.handle, owner, by_owner[owner]))
+                made = answer(CallContext(pool, theirs, UNKNOWN_SESSION, Frame()))
         self._note(person, shared, made)
         return made
 
@@ -102,17 +101,6 @@ class TeamHandlers(RequestHandlers):
             with self._context.database.transaction() as connection:
                 for one in read.values():
                     note_access(connection, person, one)
-
-
-def _elsewhere(answer: Callable[[CallContext], Made], pool: RefreshedPool, others: Sequence[Library]) -> Made:
-    """What is not in one's own history may be in what others share."""
-    for number, library in enumerate(others):
-        try:
-            return answer(CallContext(pool, library, UNKNOWN_SESSION, Frame()))
-        except NothingFound:
-            if number == len(others) - 1:
-                raise
-    raise NothingFound("there is no such chat, session, message or agent", "find one with search")
 
 
 def _chats_in(made: Any) -> set[str]:  # noqa: ANN401 - an answer of any tool

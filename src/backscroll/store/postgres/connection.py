@@ -18,8 +18,8 @@ from psycopg.adapt import Dumper, Loader
 from backscroll.errors import StorageError
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
-from backscroll.store.postgres.pool import IDLE
-from backscroll.store.postgres.roles import READER
+from backscroll.store.postgres.pool import IDLE, NOTHING_SHARED
+from backscroll.store.postgres.roles import READER, SHARED_READER
 from backscroll.store.postgres.texts import from_stored, to_stored
 from backscroll.store.reader import Scope
 from backscroll.store.sql.statements import StatementRows
@@ -29,7 +29,7 @@ SCHEMA: Final = "backscroll"
 ALL: Final = "all"
 SETTINGS: Final = sql.SQL(
     "reset role; set backscroll.build = {build}; set backscroll.homes = {homes}; set backscroll.sources = {sources};"
-    " {role}"
+    " set backscroll.shared = {shared}; {role}"
 )
 OPTIONS: Final = {"options": f"-c search_path={SCHEMA},public -c jit=off", "application_name": "backscroll"}
 
@@ -85,7 +85,7 @@ class PgConnection:
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, to write."""
         connection = self.raw
-        self._become(connection, (self.build, None), ALL, "[]", role=None)
+        self._become(connection, (self.build, None), ALL, "[]", NOTHING_SHARED, role=None)
         return connection
 
     def as_reader(self, scope: Scope) -> psycopg.Connection[tuple[Any, ...]]:
@@ -96,7 +96,13 @@ class PgConnection:
         homes = scope.homes and sorted([to_stored(machine), to_stored(home)] for machine, home in scope.homes)
         given = ALL if scope.homes is None else msgspec.json.encode(homes or []).decode()
         sources = msgspec.json.encode(sorted(map(to_stored, scope.sources))).decode()
-        self._become(connection, (self.build, given, sources), given, sources, role=READER)
+        self._become(connection, (self.build, given, sources), given, sources, NOTHING_SHARED, role=READER)
+        return connection
+
+    def as_shared_reader(self, shared: str, homes: str = "[]") -> psycopg.Connection[tuple[Any, ...]]:
+        """The connection, to read what others share, as `SharedRights` has it; with `ALL` homes, all of its builds."""
+        connection = self.raw
+        self._become(connection, (self.build, shared, homes, SHARED_READER), homes, "[]", shared, role=SHARED_READER)
         return connection
 
     def _become(
@@ -105,6 +111,7 @@ class PgConnection:
         wanted: tuple[object, ...],
         homes: str,
         sources: str,
+        shared: str,
         role: str | None,
     ) -> None:
         if self._settings == wanted and not connection.closed:
@@ -116,6 +123,7 @@ class PgConnection:
                     build=sql.Literal(str(self.build or 0)),
                     homes=sql.Literal(homes),
                     sources=sql.Literal(sources),
+                    shared=sql.Literal(shared),
                     role=sql.SQL("set role {}").format(sql.Identifier(role)) if role else sql.SQL(""),
                 ),
                 prepare=False,

@@ -61,5 +61,9 @@ class IdleConnections:
 
 IDLE: Final = IdleConnections()
 atexit.register(IDLE.close)
-CLEAN: Final = "reset role; set backscroll.build = '0'; set backscroll.homes = '[]'; set backscroll.sources = '[]'"
+NOTHING_SHARED: Final = "{} {} {} {}"
+CLEAN: Final = (
+    "reset role; set backscroll.build = '0'; set backscroll.homes = '[]'; set backscroll.sources = '[]';"
+    f" set backscroll.shared = '{NOTHING_SHARED}'"
+)
 """There is no build 0: a statement without settings of its own finds nothing."""

@@ -41,7 +41,7 @@ class PgReader(SearchReader):
 
     def homes(self) -> set[tuple[str, str]]:
         """The visible homes that the store has files of, each with its machine."""
-        return {(machine, home) for machine, home in select(self._rows, "select distinct machine, home from files")}
+        return {(machine, home) for machine, home in select(self.rows, "select distinct machine, home from files")}
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
         """Run a read-only statement about what the scope lets see."""

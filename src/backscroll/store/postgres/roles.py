@@ -1,7 +1,8 @@
 """The roles of the database.
 
 `backscroll` owns the tables and is what our processes connect as; `backscroll_reader` cannot log in, owns nothing and
-is who asks: row-level security lets it see what the settings of the transaction allow. Neither is a superuser.
+is who asks: row-level security lets it see what the settings of the transaction allow. `backscroll_shared` is the same
+for what others share, which is in several builds. None is a superuser.
 """
 
 from typing import Any, Final
@@ -13,6 +14,7 @@ from backscroll.errors import NoPermission
 
 OWNER: Final = "backscroll"
 READER: Final = "backscroll_reader"
+SHARED_READER: Final = "backscroll_shared"
 FIRST_WITH_OPTIONS: Final = 160_000
 EXTENSIONS: Final = ("btree_gin", "pg_trgm")
 """Parts of PostgreSQL itself that every provider has."""
@@ -45,7 +47,7 @@ FORBIDDEN: Final = (
 def prepare_cluster(address: str, database: str) -> None:
     """Create the roles and the database, as a superuser; does nothing where they exist."""
     with psycopg.connect(address, autocommit=True) as connection:
-        for role, options in ((OWNER, "login"), (READER, "nologin")):
+        for role, options in ((OWNER, "login"), (READER, "nologin"), (SHARED_READER, "nologin")):
             if not _exists(connection, "pg_roles", "rolname", role):
                 connection.execute(
                     SQL("create role {} nosuperuser nobypassrls nocreatedb nocreaterole " + options).format(
@@ -54,7 +56,8 @@ def prepare_cluster(address: str, database: str) -> None:
                 )
         # Since 16 a role that was granted can be left out of one's own rights.
         how = " with inherit false, set true" if connection.info.server_version >= FIRST_WITH_OPTIONS else ""
-        connection.execute(SQL("grant {} to {}" + how).format(*map(Identifier, (READER, OWNER))))
+        for role in (READER, SHARED_READER):
+            connection.execute(SQL("grant {} to {}" + how).format(Identifier(role), Identifier(OWNER)))
         prepare_database(connection, database)
 
 
@@ -74,21 +77,22 @@ def prepare_database(connection: psycopg.Connection[tuple[object, ...]], databas
 def refuse_unsafe_roles(connection: psycopg.Connection[Any]) -> None:
     """Raise NoPermission if row-level security would be void: for a superuser, or where a table does not enforce it."""
     row = connection.execute(
-        "select current_user, rolsuper or rolbypassrls, coalesce((select not rolsuper and not rolbypassrls"
-        " from pg_roles where rolname = %s), false) from pg_roles where rolname = current_user",
-        (READER,),
+        "select current_user, rolsuper or rolbypassrls, array(select rolname::text from pg_roles"
+        " where rolname = any(%s) and not rolsuper and not rolbypassrls) from pg_roles where rolname = current_user",
+        ([READER, SHARED_READER],),
     ).fetchone()
-    name, is_above, has_reader = row or ("", True, False)
+    name, is_above, safe = row or ("", True, [])
     if is_above:
         raise NoPermission(
             f"the role {name} is a superuser or bypasses row-level security, so it would see everything",
             "connect as a role that is neither",
         )
-    if not has_reader:
-        raise NoPermission(
-            f"the role {READER} is missing, or stands above row-level security",
-            f"create role {READER} nologin nosuperuser nobypassrls, and grant it to {name}",
-        )
+    for role in (READER, SHARED_READER):
+        if role not in safe:
+            raise NoPermission(
+                f"the role {role} is missing, or stands above row-level security",
+                f"create role {role} nologin nosuperuser nobypassrls, and grant it to {name}",
+            )
     found = connection.execute(NOT_FORCED).fetchall()
     if found:
         raise NoPermission(f"the table {found[0][0]} does not enforce row-level security", "run the migrations again")

@@ -53,14 +53,20 @@ class SqlQuery:
         exact = self._lexemes(query)
         needed = self._needed(query) if exact is None else exact
         condition = self._condition(query) if exact is None else "true"
-        source = "found()" if needed is None else f"found(cast({self._named(needed)} as tsquery))"
+        self._exact = exact
+        looked_for = None if needed is None else f"cast({self._named(needed)} as tsquery)"
+        source = f"found({looked_for or ''})"
         if (few := _few_passages(query)) is not None:
             source = f"found({self._named(list(few))}::bigint[])"
         # PostgreSQL finds only what the asker may see; the list of visible files is the second wall.
         scope = "" if words.sees_everything else " and w.file in (select id from files)"
-        self.matching = f"from {source} w where {condition}{scope}"
         if files is not None:
-            self.matching += f" and w.file = any({self._named(sorted(files))}::bigint[])"
+            scope += f" and w.file = any({self._named(sorted(files))}::bigint[])"
+        self.matching = f"from {source} w where {condition}{scope}"
+        self.without_words = self.matching
+        """The same, where the words of what matches are not looked at."""
+        if condition == "true" and looked_for and few is None:
+            self.without_words = f"from found({looked_for}, false) w where true{scope}"
 
     def scores(self, words: KnownWords) -> tuple[str, str]:
         """The score of a passage in SQL, with one occurrence of each word and with all of them."""
@@ -68,7 +74,7 @@ class SqlQuery:
         for leaf in self._leaves(self._query, 1.0, words):
             worth = f"factor{next(self._numbers)}"
             self.factors[worth] = leaf.worth
-            has = f"case when tsv @@ cast(:{leaf.query} as tsquery) then cast(:{worth} as float8)"
+            has = f"case when {self._has(leaf)} then cast(:{worth} as float8)"
             if leaf.is_word:
                 first.append(f"{has} * {K1 + 1} / (1 + norm) else 0 end")
                 rank = f"ts_rank('{{1,1,1,1}}', tsv, cast(:{leaf.query} as tsquery))"
@@ -78,6 +84,11 @@ class SqlQuery:
                 for parts in (first, second):
                     parts.append(f"{has} else 0 end")
         return " + ".join(first), " + ".join(second)
+
+    def _has(self, leaf: _Leaf) -> str:
+        """Whether a passage has it. If it is all that is looked for, each has."""
+        text = self.values[leaf.query]
+        return "true" if self._exact in {text, f"({text})"} else f"tsv @@ cast(:{leaf.query} as tsquery)"
 
     def _named(self, value: Any) -> str:  # noqa: ANN401
         name = f"value{next(self._numbers)}"

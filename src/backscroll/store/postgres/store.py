@@ -70,12 +70,15 @@ class PgStore:
             build = self._current()
             if build is None:
                 raise NothingFound("there is no index yet", "run backscroll update")
-            if not self._connection.is_checked:
-                with translate_errors():
-                    refuse_unsafe_roles(self._connection.raw)
-                self._connection.note_checked()
+            self._check_roles()
             self._connection.build = build
         return self._connection
+
+    def _check_roles(self) -> None:
+        if not self._connection.is_checked:
+            with translate_errors():
+                refuse_unsafe_roles(self._connection.raw)
+            self._connection.note_checked()
 
     def start_writing(self) -> Self:
         """Start writing; Busy if another process writes. Creates the index if there is none."""

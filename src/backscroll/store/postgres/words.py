@@ -7,11 +7,10 @@ from typing import Final
 
 from backscroll.store.postgres.indexing import quoted
 from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
-from backscroll.store.postgres.visible import PgRows
 from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
 from backscroll.store.search.words import STAGES
-from backscroll.store.sql.statements import RowReader, array, select
+from backscroll.store.sql.statements import RowReader, ScopedRows, array, select
 
 MAX_TOOLS: Final = 10_000
 MAX_COUNTED_PASSAGES: Final = 20_000
@@ -33,9 +32,10 @@ class PgWords:
 
     hidden: tuple[nodes.Node, ...] = ()
 
-    def __init__(self, rows: PgRows) -> None:
+    def __init__(self, rows: ScopedRows) -> None:
         self._rows = rows
         self._frequencies: dict[str, int] = {}
+        self._counts: dict[str, dict[int, int]] = {}
 
     @property
     def marks(self) -> list[int]:
@@ -103,23 +103,28 @@ class PgWords:
     def count_by_chat(self, query: nodes.Node, files: Collection[int] | None = None) -> dict[int, int]:
         """The number of matching passages by chat."""
         asked = self._asked(query, files)
-        return dict(
-            select(self._rows, f"select w.chat, {self._counted} {asked.matching} group by w.chat", asked.values)
-        )
+        key = f"{asked.without_words} {asked.values}"
+        if key not in self._counts:  # a rank asks again for what was counted to find out how frequent a word is
+            statement = f"select w.chat, {self._counted} {asked.without_words} group by w.chat"
+            self._counts[key] = dict(select(self._rows, statement, asked.values))
+        return self._counts[key]
 
     def times_by_chat(self, query: nodes.Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
         """The time of the newest matching passage by chat, or of the oldest."""
         asked = self._asked(query, files)
         choose = "min" if oldest else "max"
         return dict(
-            select(self._rows, f"select w.chat, {choose}(w.time) {asked.matching} group by w.chat", asked.values)
+            select(self._rows, f"select w.chat, {choose}(w.time) {asked.without_words} group by w.chat", asked.values)
         )
 
     def best(self, query: nodes.Node, limit: int, files: Collection[int] | None = None) -> list[Match]:
         """The best passages: bm25 with one occurrence of each word, then those again with how often each occurs."""
         asked = self._asked(query, files)
         first, second = asked.scores(self)
-        statement = BEST.format(norm=self._norm, matching=asked.matching, first=first, second=second)
+        if "tsv" in first:
+            statement = BEST.format(norm=self._norm, matching=asked.matching, first=first, second=second)
+        else:
+            statement = BEST_AGAIN.format(norm=self._norm, matching=asked.without_words, first=first, second=second)
         found = select(self._rows, statement, {**asked.values, **asked.factors, "most": limit})
         return [Match(float(score), chat, block) for score, chat, block in found]
 
@@ -131,7 +136,7 @@ class PgWords:
         order = "asc" if oldest else "desc"
         once = "distinct " if self._build[3] else ""
         statement = f"""
-          select {once}w.time, w.chat, w.block {asked.matching}
+          select {once}w.time, w.chat, w.block {asked.without_words}
           order by w.time {order}, w.block limit :most offset :before"""
         found = select(self._rows, statement, {**asked.values, "most": limit, "before": offset})
         return [Match(time, chat, block) for time, chat, block in found]
@@ -139,12 +144,12 @@ class PgWords:
     def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
         """How many matching passages have each fact, and how many are of each time or later."""
         asked = self._asked(query, None)
-        facts = select(self._rows, FACTS.format(matching=asked.matching), asked.values)
+        facts = select(self._rows, FACTS.format(matching=asked.without_words), asked.values)
         later = {}
         for name, moment in since.items():
             ((later[name],),) = select(
                 self._rows,
-                f"select count(distinct w.block) {asked.matching} and w.time >= :since",
+                f"select count(distinct w.block) {asked.without_words} and w.time >= :since",
                 {**asked.values, "since": moment // 1000},
             )
         return dict(facts), later
@@ -193,6 +198,16 @@ first as (
   select * from (select *, weight * ({first}) as score from matching) scored order by score desc, block limit :most)
 select max(weight * ({second})) as score, chat, block from first group by chat, block order by score desc, block
 """
+BEST_AGAIN: Final = """
+with first as (
+  select block, part from (select w.block, w.part, w.weight * ({first}) as score from (
+    select w.block, w.part, w.weight, {norm} as norm {matching}) w) scored
+  order by score desc, block limit :most)
+select max(weight * ({second})) as score, chat, block from (
+  select w.*, {norm} as norm from found(array(select block from first)) w join first using (block, part)) w
+group by chat, block order by score desc, block
+"""
+"""The same where the first score needs no words: they are read of the best only."""
 FACTS: Final = """
 with matching as materialized (select distinct w.block, w.facts {matching})
 select fact, count(*) from matching, unnest(facts) fact group by 1

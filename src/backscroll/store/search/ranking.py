@@ -111,8 +111,10 @@ class Ranking:
 
     def rank(self, matches: Mapping[int, int], candidates: Candidates, preferred: Collection[int]) -> dict[int, float]:
         """The chats with candidates, in order of their scores; `matches` are all matching chats."""
-        scores = {}
+        scores: dict[int, float] = {}
         chats = candidates.best.keys() & matches.keys()
+        if not chats:
+            return scores
         sizes, usual = self._engine.sizes(chats), self._engine.usual_size
         for chat in chats:
             best = sorted(candidates.best[chat].values(), reverse=True)[:BEST]
@@ -206,7 +208,7 @@ class Ranking:
 
 def by_matches(engine: WordEngine, matches: Mapping[int, int], ranked: Mapping[int, float]) -> list[int]:
     """The chats that are not ranked, because none of their passages is a candidate: by their number of matches."""
-    ages = engine.ages(matches)
+    ages = engine.ages(matches) if len(ranked) < len(matches) else {}
     rest = sorted((-count, ages[chat], chat) for chat, count in matches.items() if chat not in ranked)
     return [chat for _, _, chat in rest]
 

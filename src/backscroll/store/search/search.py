@@ -3,7 +3,7 @@
 Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from backscroll.conversation.passages import Role
@@ -151,8 +151,8 @@ class Search:
             return set()
         return {chat for chat, name in self._names(matches).items() if chat_digest(name) in after.seen}
 
-    def _names(self, chats: Iterable[int]) -> dict[int, str]:
-        return dict(select(self._visible, NAMES, (array(chats),)))
+    def _names(self, chats: Collection[int]) -> dict[int, str]:
+        return dict(select(self._visible, NAMES, (array(chats),))) if chats else {}
 
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
@@ -210,7 +210,7 @@ class Search:
                 known[chat].setdefault(block, sign * score)
 
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
-        found = select(self._visible, HITS, (array(blocks),))
+        found = select(self._visible, HITS, (array(blocks),)) if blocks else []
         return {row[0]: _hit(row) for row in found}
 
 

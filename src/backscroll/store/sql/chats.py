@@ -48,6 +48,8 @@ class ChatRows:
 
     def of(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
+        if not chats:
+            return {}
         found = self._read(
             f"select {COLUMNS} from chats c where c.id in (select value from json_each(?))",  # noqa: S608
             [array(chats)],
