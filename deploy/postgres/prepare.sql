@@ -6,11 +6,12 @@
 create role backscroll login nosuperuser nobypassrls nocreatedb nocreaterole password :'password';
 create role backscroll_reader nologin nosuperuser nobypassrls nocreatedb nocreaterole;
 create role backscroll_shared nologin nosuperuser nobypassrls nocreatedb nocreaterole;
--- Since 16 a role that was granted can be left out of one's own rights.
+-- The owner must not have the rights of readers: their policies would hold for it too. Since 16 a grant says so.
 select current_setting('server_version_num')::int >= 160000 as has_options \gset
 \if :has_options
 grant backscroll_reader, backscroll_shared to backscroll with inherit false, set true;
 \else
+alter role backscroll noinherit;
 grant backscroll_reader, backscroll_shared to backscroll;
 \endif
 create database backscroll owner backscroll encoding 'UTF8' locale 'C.UTF-8' template template0;

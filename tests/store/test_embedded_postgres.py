@@ -38,6 +38,8 @@ def test_no_role_that_we_use_is_above_the_rights(postgres: EmbeddedPostgres) -> 
             ([OWNER, READER, SHARED_READER],),
         ).fetchall()
         assert rows == [(OWNER, False, True), (READER, False, False), (SHARED_READER, False, False)]
+        for role in (READER, SHARED_READER):  # their policies are not for the owner
+            assert connection.execute("select pg_has_role(%s, %s, 'usage')", (OWNER, role)).fetchone() == (False,)
         connection.execute(f"set role {READER}")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("select set_config('backscroll.homes', 'all', true)")

@@ -54,8 +54,11 @@ def prepare_cluster(address: str, database: str) -> None:
                         Identifier(role)
                     )
                 )
-        # Since 16 a role that was granted can be left out of one's own rights.
-        how = " with inherit false, set true" if connection.info.server_version >= FIRST_WITH_OPTIONS else ""
+        # The owner must not have the rights of readers: their policies would hold for it too. Since 16 a grant says so.
+        has_options = connection.info.server_version >= FIRST_WITH_OPTIONS
+        how = " with inherit false, set true" if has_options else ""
+        if not has_options:
+            connection.execute(SQL("alter role {} noinherit").format(Identifier(OWNER)))
         for role in (READER, SHARED_READER):
             connection.execute(SQL("grant {} to {}" + how).format(Identifier(role), Identifier(OWNER)))
         prepare_database(connection, database)
