@@ -47,16 +47,16 @@ def test_no_role_that_we_use_is_above_the_rights(postgres: EmbeddedPostgres) -> 
 
 def test_databases_of_tests_know_nothing_of_one_another(database: str) -> None:
     with psycopg.connect(database) as connection:
-        connection.execute("create table left_over ()")
+        connection.execute("create schema left_over")
     with psycopg.connect(database) as connection:
-        assert connection.execute("select to_regclass('left_over')").fetchone() != (None,)
+        assert connection.execute("select to_regnamespace('left_over')").fetchone() != (None,)
 
 
 def test_it_ends_with_the_process_that_started_it_and_starts_again() -> None:
     with running_postgres(HASTY) as first:
         folder = first._folder
         with psycopg.connect(first.url()) as connection:
-            connection.execute("create table kept ()")
+            connection.execute("create schema kept")
         first.stop()
         program = subprocess.Popen(
             [sys.executable, "-c", START_AND_WAIT, str(folder), str(PROGRAMS or "")],
@@ -72,18 +72,18 @@ def test_it_ends_with_the_process_that_started_it_and_starts_again() -> None:
         assert int((folder / "data" / "postmaster.pid").read_text().split()[0]) != server
         until(lambda: not system.process_exists(server))
         with psycopg.connect(first.url()) as connection:
-            assert connection.execute("select to_regclass('kept')").fetchone() != (None,)
+            assert connection.execute("select to_regnamespace('kept')").fetchone() != (None,)
 
 
 def test_a_killed_server_recovers_when_it_starts_again() -> None:
     with running_postgres({"fsync": "off"}) as server:
         with psycopg.connect(server.url()) as connection:
-            connection.execute("create table kept ()")
+            connection.execute("create schema kept")
         os.kill(int((server._folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
         server.stop()
         server.start()
         with psycopg.connect(server.url()) as connection:
-            assert connection.execute("select to_regclass('kept')").fetchone() != (None,)
+            assert connection.execute("select to_regnamespace('kept')").fetchone() != (None,)
 
 
 def test_only_one_process_runs_it_at_a_time(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
