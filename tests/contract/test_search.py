@@ -477,10 +477,12 @@ def test_the_most_useful_passages_are_indexed_first(desk: Desk) -> None:
     pending = desk.reader.pending()
     assert pending.passages > 10
     assert set(pending.roles) == {"title", "prompt", "answer", "thinking", "input", "output", "other"}
-    roles = []
-    first = desk.store.next_passages(1000)
-    roles += [spot.role for spot in first]
-    assert {"prompt", "answer", "title", "thinking"} >= set(roles)
+    useful = {"prompt", "answer", "title", "thinking"}
+    order = [spot.role in useful for spot in desk.store.next_passages(1000)]
+    assert order == sorted(order, reverse=True)
+    assert len(order) == pending.passages
+    count = sum(order)
+    assert [spot.role in useful for spot in desk.store.next_passages(count + 1)] == [True] * count + [False]
     desk.index()
     assert desk.reader.pending() == (0, ())
     assert desk.store.next_passages(10) == []

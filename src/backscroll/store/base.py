@@ -135,7 +135,7 @@ class Store(Protocol):
         """The titles of the rows of these files, by row and by the file that has the title."""
 
     def next_passages(self, limit: int) -> list[PendingPassage]:
-        """The passages to index next, the most useful first; empty if there are none."""
+        """The passages to index next, the most useful first; fewer than `limit` if there are no more."""
 
     def index(self, documents: Sequence[PassageText]) -> None:
         """Index passages, in the order of `next_passages`."""

@@ -60,9 +60,12 @@ class Ingest:
         self._store, self._on_bytes = store, on_bytes
         self._incomplete: set[str] = set()
         self._batch = Batch()
-        self._rows = self._first_rows = 0
-        """The rows in memory, now and after the first batch."""
+        self.rows = self._first_rows = 0  # of chats in memory: now, and after the first batch
         self._forget()
+
+    def go_on(self, store: Store, recent: RecentTexts) -> None:
+        """Go on with the same store, opened anew, in which nobody has changed anything since."""
+        self._store, self.recent, self.work = store, recent, Work()
 
     def run(
         self,
@@ -124,7 +127,7 @@ class Ingest:
             tasks = [task for task in tasks if not any(task is one for one in failed)]
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
         if not self._first_rows:
-            self._first_rows = self._rows
+            self._first_rows = self.rows
         self._batch = Batch()  # what was written need not stay in memory while its words are indexed
 
     def _release(self, most_rows: int) -> None:
@@ -134,7 +137,7 @@ class Ingest:
         """
         if most_rows == MAX_ROWS:
             most_rows = max(most_rows, 2 * self._first_rows)
-        if (self._rows > most_rows or len(self._numbers) > MAX_FILES) and not self._is_overdue:
+        if (self.rows > most_rows or len(self._numbers) > MAX_FILES) and not self._is_overdue:
             self._forget()
             gc.collect()  # chats have reference cycles, and commands hardly ever run the cycle collector
 
@@ -148,7 +151,8 @@ class Ingest:
         self._fresh: set[str] = {known.source for known in removed}  # their saved state must not be loaded
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
-        self._load(self._store.chats_of([*(known.id for known in known_files), *overdue]))
+        unseen = (known.id for known in known_files if self._chats.transcript(known.source) is None)
+        self._load(self._store.chats_of([*unseen, *overdue]))
         batch.removed += [known.id for known in removed]
         batch.archived += [known.id for known in archived]
         for known in removed:
@@ -187,6 +191,7 @@ class Ingest:
         place = conversation_place(source)
         flags = FileFlags()
         before = self._chats.transcript(place.file)
+        linked = set(before.linked) if before is not None else ()
         bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
         if task.only_beside and task.known:
             number, lines = task.known.id, task.known.lines
@@ -198,8 +203,9 @@ class Ingest:
         transcript = self._transcript(place)
         self._batch.withdrawn += [(number, uuid) for uuid in transcript.withdrawn]
         transcript.withdrawn.clear()
-        self._keys.sessions.update(transcript.linked)
-        self._batch.links += [(f"session {name}", number) for name in transcript.linked]
+        fresh = [name for name in transcript.linked if name not in linked or place.file in self._fresh]
+        self._keys.sessions.update(fresh)
+        self._batch.links += [(f"session {name}", number) for name in fresh]
         mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
         columns = FileColumns(
             number, place.file, source.machine, source.home, source.name, str(source.kind), transcript.session_id,
@@ -286,7 +292,7 @@ class Ingest:
         if not had_begun and transcript.first_typed:
             known = self._keys.messages.setdefault(transcript.first_typed, set())
             known.update(row.message_id for row in transcript.rows if row.message_id)
-        self._rows += len(chunk)
+        self.rows += len(chunk)
         self.work.records += len(chunk)
 
     def _take_spilled(self, task: Task) -> None:
@@ -360,7 +366,7 @@ class Ingest:
             self._numbers[transcript.place.file] = number
             self._uuids[transcript.place.file] = {row.uuid for row in transcript.rows}
             self._chats.take(transcript, titles)
-            self._rows += len(transcript.rows)
+            self.rows += len(transcript.rows)
 
     def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """Titles without those of files that are read again: their current titles are known."""
@@ -390,5 +396,5 @@ class Ingest:
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()
         self._written: dict[str, Chat] = {}
-        self._rows = self._first_rows = 0
+        self.rows = self._first_rows = 0
         self._later = self._is_overdue = False

@@ -17,6 +17,7 @@ from backscroll.library.indexing.plan import tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.recent_texts import MAX_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Kept, Source, Sources, beside_keys, earlier_versions
+from backscroll.library.indexing.warm_chats import WarmChats
 from backscroll.library.indexing.words import WordIndexing
 from backscroll.library.machine import Machine
 
@@ -24,17 +25,22 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 
-def take_news(library: "Library", archive: Archive, sources: Iterable[str], before: str) -> None:
-    """Update a library after these files grew in its archive, whose stamp was `before` until then."""
+def take_news(
+    library: "Library", archive: Archive, sources: Iterable[str], before: str, warm: WarmChats | None = None
+) -> None:
+    """Update a library after these files grew in its archive, whose stamp was `before` until then.
+
+    `warm` has chats in memory, and keeps those that were updated for the next time.
+    """
     try:
-        is_done = _take(library, archive, sources, before)
+        is_done = _take(library, archive, sources, before, warm)
     finally:
         library.store.close()
     if not is_done:
         library.update()
 
 
-def _take(library: "Library", archive: Archive, sources: Iterable[str], before: str) -> bool:
+def _take(library: "Library", archive: Archive, sources: Iterable[str], before: str, warm: WarmChats | None) -> bool:
     """Read and index these files; False if that takes an update, and nothing was changed."""
     store, settings, machine = library.store.start_writing(), library.settings, library.machine
     now = catalogue_stamp(settings)
@@ -52,13 +58,15 @@ def _take(library: "Library", archive: Archive, sources: Iterable[str], before: 
     prices = load_prices(settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     recent = RecentTexts(MAX_BYTES)
-    ingest = Ingest(store, recent=recent)
+    ingest = warm.take(settings.library, store, before, recent) if warm else Ingest(store, recent=recent)
     tasks = tasks_for(fresh.values(), store.indexed_files(around), present)
     with WordIndexing(store, Sources([], archive), recent) as words:
         ingest.run(tasks, after_batch=words.index)
         failed = words.finish()
     if not failed and not ingest.work.unreadable:
         store.note("catalogue", now)
+        if warm:
+            warm.keep(settings.library, store, now, ingest)
     return True
 
 

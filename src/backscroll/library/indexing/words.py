@@ -46,7 +46,9 @@ class WordIndexing:
     def index(self, progress: Progress | None = None) -> None:
         """Index everything that waits, the most useful passages first."""
         has_begun = progress is None
-        while spots := self._store.next_passages(PASSAGES_AT_ONCE):
+        is_more = True
+        while is_more and (spots := self._store.next_passages(PASSAGES_AT_ONCE)):
+            is_more = len(spots) == PASSAGES_AT_ONCE
             if progress is not None and not has_begun:
                 progress.begin("indexing", self._store.within(EVERYTHING).pending().passages, "passages")
                 has_begun = True

@@ -6,11 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.conversation.passages import Role
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
 from backscroll.store.base import PassageText, PendingPassage, SqlView
-from backscroll.store.batches import Batch, ChatKeys, readable
+from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.local.database import transaction, views
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import has_any, size_of
@@ -20,9 +19,10 @@ from backscroll.store.local.rows import LocalTables
 from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_marks
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, StatementResult
-from backscroll.store.search.words import STAGES, quoted
+from backscroll.store.search.waiting import waiting_passages
+from backscroll.store.search.words import STAGES
 from backscroll.store.sql.counting import Counting, unpriced
-from backscroll.store.sql.row_tables import NOTE, WAITING
+from backscroll.store.sql.row_tables import NOTE
 from backscroll.store.sql.statements import array, select
 
 if TYPE_CHECKING:
@@ -122,16 +122,7 @@ class LocalStore(OpenIndex):
     @translates_errors
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
-        for stage, mark in zip(STAGES, self._positions(), strict=True):
-            found = select(self.connection, WAITING.format(roles=quoted(stage)), (mark, limit))
-            if found:
-                return [
-                    PendingPassage(block, Role(role), readable(source or ""), start or 0, length or 0, number,
-                                   file or 0, at, tool, bool(is_error), bool(is_agent), bool(has_image), title)
-                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title
-                    in found
-                ]  # fmt: skip
-        return []
+        return waiting_passages(self.connection, self._positions(), limit)
 
     @translates_errors
     def index(self, documents: Sequence[PassageText]) -> None:

@@ -5,7 +5,7 @@ rights of the scope in its settings; only the owner can set them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, TypeVar
 from weakref import WeakSet
 
@@ -14,8 +14,10 @@ import psycopg
 from psycopg import sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
+from psycopg.pq import TransactionStatus
 
 from backscroll.errors import StorageError
+from backscroll.store.postgres.arrays import Literal, LiteralDumper, Vectors, VectorsDumper
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.pool import IDLE, NOTHING_SHARED
@@ -31,8 +33,12 @@ SETTINGS: Final = sql.SQL(
     "reset role; set backscroll.build = {build}; set backscroll.homes = {homes}; set backscroll.sources = {sources};"
     " set backscroll.shared = {shared}; {role}"
 )
-OPTIONS: Final = {"options": f"-c search_path={SCHEMA},public -c jit=off", "application_name": "backscroll"}
-
+OPTIONS: Final = {
+    "options": f"-c search_path={SCHEMA},public -c jit=off -c synchronous_commit=off",
+    "application_name": "backscroll",
+}
+"""An index can be made again, so a commit does not wait for the disk. Who relies on it commits something that does:
+whatever was committed before stands before it in PostgreSQL's log."""
 
 CHECKED: Final[WeakSet[psycopg.Connection[tuple[Any, ...]]]] = WeakSet()
 """Connections whose roles do not stand above row-level security."""
@@ -47,7 +53,8 @@ class PgConnection:
         self._find_build = find_build
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._settings: tuple[object, ...] | None = None
-        self._depth = 0
+        self._is_inside = False
+        """Whether a transaction is open."""
         self.build: int | None = None
         self.is_locked = False
         """Whether it holds a lock, which would be lost with it."""
@@ -70,8 +77,9 @@ class PgConnection:
                     "the connection to the database was lost while writing", "close the index, and start again"
                 )
             with translate_errors():
-                self._connection = IDLE.take(self.address) or connect(self.address)
-            self._settings, self._depth = None, 0
+                idle = IDLE.take(self.address)
+                self._connection = idle or connect(self.address)
+            self._settings, self._is_inside = (None, None) if idle else None, False  # an idle one was cleaned
         return self._connection
 
     def close(self) -> None:
@@ -80,7 +88,7 @@ class PgConnection:
             self._connection.close()
         elif self._connection is not None:
             IDLE.give_back(self.address, self._connection)
-        self._connection, self._settings, self._depth, self.is_locked = None, None, 0, False
+        self._connection, self._settings, self._is_inside, self.is_locked = None, None, False, False
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, to write."""
@@ -131,30 +139,40 @@ class PgConnection:
         self._settings = wanted
 
     @contextmanager
-    def transaction(self, kind: str = "read write") -> Iterator[None]:
-        """All or nothing, and one state for all that is read. Inside of another it is part of that."""
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, to write. Inside of another it is part of that.
+
+        A statement whose rows nobody reads is not waited for: its error is raised by a later one, or at the end.
+        """
+        connection = self.as_owner()  # several statements at once, as this sets, cannot be sent within
+        with self._block("read write", nullcontext() if self._is_inside else connection.pipeline()):
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All statements in it read the same state."""
+        with self._block("isolation level repeatable read read only", nullcontext()):
+            yield
+
+    @contextmanager
+    def _block(self, kind: str, sending: AbstractContextManager[object]) -> Iterator[None]:
         connection = self.raw
-        if self._depth:
+        if self._is_inside:
             yield
             return
-        with translate_errors():
-            connection.execute(f"begin transaction {kind}")
-        self._depth += 1
+        self._is_inside = True
         try:
-            yield
-            with translate_errors():
+            with translate_errors(), sending:
+                connection.execute(f"begin transaction {kind}")
+                yield
                 connection.execute("commit")
         except BaseException:
-            if not connection.closed:
+            if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
                 connection.execute("rollback")
             self._settings = None  # those that were made inside are undone
             raise
         finally:
-            self._depth = 0
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """All statements in it read the same state."""
-        return self.transaction("isolation level repeatable read read only")
+            self._is_inside = False
 
 
 class OwnerRows:
@@ -197,6 +215,8 @@ def connect(address: str) -> psycopg.Connection[tuple[Any, ...]]:
     """Connect, with texts and numbers as the shared statements expect them."""
     connection = psycopg.connect(address, autocommit=True, **OPTIONS)  # type: ignore[arg-type]
     connection.adapters.register_dumper(str, _TextDumper)
+    connection.adapters.register_dumper(Literal, LiteralDumper)
+    connection.adapters.register_dumper(Vectors, VectorsDumper)
     for name in ("text", "varchar", "name"):
         connection.adapters.register_loader(name, _TextLoader)
     connection.adapters.register_loader("numeric", _NumberLoader)

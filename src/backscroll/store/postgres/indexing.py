@@ -1,10 +1,12 @@
 """Make passages findable: their words as lexemes, in the same transaction as the note of how far we are."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 from backscroll.query.words import Preparation
 from backscroll.store.base import PassageText
+from backscroll.store.postgres.arrays import array_of, vector_of, vectors
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.search.words import STAGES, facts_of, is_searched_by_tool, weight_of, words_of
@@ -14,22 +16,31 @@ MAX_POSITIONS: Final = 16_000
 APART: Final = 16
 """How many places are left free between texts, so that no phrase matches across both."""
 MAX_REMEMBERED: Final = 500_000
+MANY: Final = 200
+"""So many rows are worth a thread."""
 MAX_BYTES: Final = 900_000
 """A tsvector holds one megabyte."""
 
 
 class WordWriter:
-    """Writes the words of one build. Remembers words that the lexicon has: nearly all of a text are in others too."""
+    """Writes the words of one build. Remembers words that the lexicon has: nearly all of a text are in others too.
+
+    Many passages are written in a thread with a connection of its own, so that the next ones are read meanwhile; there
+    is one such write at a time. `settle` waits for it, and raises its error.
+    """
 
     def __init__(self, connection: PgConnection) -> None:
         self._connection = connection
+        self._beside: PgConnection | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
         self._preparation = Preparation()
         self._known: set[str] = set()
         self._written = 0
         self._analyzed = FIRST_ANALYZED
 
-    def add(self, documents: Sequence[PassageText]) -> None:
-        """Add passages, in the order of their ids; they can be found when this returns."""
+    def add(self, documents: Sequence[PassageText]) -> dict[str, str]:
+        """Add passages, in the order of their ids; they can be found after `settle`. Returns the marks it makes."""
         rows: list[tuple[Any, ...]] = []
         fresh: set[str] = set()
         passages: dict[int, int] = {}
@@ -47,9 +58,34 @@ class WordWriter:
                 fresh |= places.keys() - self._known
                 words += length
                 vector = vector_of(places, facts)
-                rows.append((spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length, facts, vector))
+                told = (spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length)
+                rows.append((*told, *facts, *(None,) * (MOST_FACTS - len(facts)), vector))
             fresh |= {f"#{fact}" for fact in facts} - self._known
-        self._write(rows, fresh, passages, words, marks)
+        made = {f"stage {stage}": str(mark) for stage, mark in enumerate(marks) if mark}
+        self._known |= fresh
+        if len(self._known) > MAX_REMEMBERED:
+            self._known.clear()
+        self.settle()
+        if len(rows) < MANY:
+            self._write(self._connection, rows, fresh, passages, words, made)
+        else:
+            if self._thread is None or self._beside is None:
+                self._thread, self._beside = ThreadPoolExecutor(1), PgConnection(self._connection.address)
+                self._beside.build = self._connection.build
+            self._writing = self._thread.submit(self._write, self._beside, rows, fresh, passages, words, made)
+        return made
+
+    def settle(self) -> None:
+        """Wait until everything that was added can be found."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def close(self) -> None:
+        """End; what is being written is waited for, and may fail."""
+        if self._thread is not None and self._beside is not None:
+            self._thread.shutdown()
+            self._beside.close()
 
     def _parts(self, text: str, tool: str | None) -> Iterator[tuple[dict[str, list[int]], int]]:
         """The words of a text with their places; several times if there are too many of them."""
@@ -74,33 +110,32 @@ class WordWriter:
         yield places, length
 
     def _write(
-        self, rows: list[tuple[Any, ...]], fresh: set[str], passages: dict[int, int], words: int, marks: list[int]
+        self,
+        connection: PgConnection,
+        rows: list[tuple[Any, ...]],
+        fresh: set[str],
+        passages: dict[int, int],
+        words: int,
+        marks: dict[str, str],
     ) -> None:
-        build = self._connection.build
-        with self._connection.transaction():
-            connection = self._connection.as_owner()
-            with translate_errors():
-                cursor = connection.cursor()
-                cursor.executemany(INSERT_WORDS, rows)
-                if fresh:
-                    cursor.execute(INSERT_LEXICON, (sorted(fresh),))
-                cursor.executemany(
-                    "update files set passages = passages + %s where id = %s",
-                    [(count, file) for file, count in passages.items()],
-                )
-                has_parts = any(row[1] for row in rows)
-                cursor.execute(COUNT, (sum(passages.values()), words, has_parts, build))
-                for stage, mark in enumerate(marks):
-                    if mark:
-                        cursor.execute(INSERT_MARK, (f"stage {stage}", str(mark)))
+        columns = list(zip(*rows, strict=True))
+        values: list[object] = [array_of(kind, column) for kind, column in zip(KINDS, columns[:-1], strict=True)]
+        values.append(vectors(columns[-1]))
+        with connection.transaction():
+            raw = connection.as_owner()
+            raw.execute(INSERT_WORDS, values)
+            if fresh:
+                raw.execute(INSERT_LEXICON, (array_of("text", sorted(fresh)),))
+            raw.execute(
+                COUNT_FILES, (array_of("bigint", tuple(passages)), array_of("bigint", tuple(passages.values())))
+            )
+            raw.execute(COUNT, (sum(passages.values()), words, any(columns[1]), connection.build))
+            raw.execute(INSERT_MARKS, (array_of("text", tuple(marks)), array_of("text", tuple(marks.values()))))
         self._written += sum(passages.values())
         if self._written >= self._analyzed:
             self._analyzed *= 2
-            if _has_grown(self._connection):
-                analyze(self._connection)
-        self._known |= fresh
-        if len(self._known) > MAX_REMEMBERED:
-            self._known.clear()
+            if _has_grown(connection):
+                analyze(connection)
 
 
 def _has_grown(connection: PgConnection) -> bool:
@@ -123,14 +158,8 @@ def analyze(connection: PgConnection) -> None:
         connection.as_owner().execute("select gin_clean_pending_list('words_tsv')")
 
 
-def vector_of(places: dict[str, list[int]], facts: list[str]) -> str:
-    """Words with their places, and facts, as PostgreSQL reads a tsvector."""
-    words = [f"{quoted(word)}:{','.join(map(str, numbers[:256]))}" for word, numbers in places.items()]
-    return " ".join([*words, *(quoted(f"#{fact}") for fact in facts)])
-
-
 def quoted(word: str) -> str:
-    """A lexeme as a tsvector and a tsquery write it."""
+    """A lexeme as a tsquery writes it."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -142,13 +171,24 @@ GROWTH: Final = """
 select n_live_tup, n_mod_since_analyze from pg_stat_all_tables where relid = 'backscroll.words'::regclass
 """
 ANALYZED: Final = ("words", "files", "chats", "records", "blocks", "calls", "counted", "spent", "links", "titles")
+MOST_FACTS: Final = 5
+"""Of a passage: its role, its tool, and three that hold or do not."""
+KINDS: Final = ("bigint", "int", "bigint", "bigint", "real", "int", *("text",) * MOST_FACTS)
 INSERT_WORDS: Final = """
 insert into words (block, part, file, time, weight, length, facts, tsv)
-values (%s, %s, %s, %s, %s, %s, %s::text[], %s::tsvector) on conflict do nothing
+select w.block, w.part, w.file, w.time, w.weight, w.length, array_remove(array[w.a, w.b, w.c, w.d, w.e], null), w.tsv
+from unnest(%s::bigint[], %s::int[], %s::bigint[], %s::bigint[], %s::real[], %s::int[], %s::text[], %s::text[],
+  %s::text[], %s::text[], %s::text[], %s::tsvector[]) as w (block, part, file, time, weight, length, a, b, c, d, e, tsv)
+on conflict do nothing
 """
 INSERT_LEXICON: Final = "insert into lexicon (word) select unnest(%s::text[]) on conflict do nothing"
-INSERT_MARK: Final = """
-insert into marks (name, value) values (%s, %s) on conflict (build, name) do update set value = excluded.value
+COUNT_FILES: Final = """
+update files f set passages = f.passages + w.passages from unnest(%s::bigint[], %s::bigint[]) as w (file, passages)
+where f.id = w.file
+"""
+INSERT_MARKS: Final = """
+insert into marks (name, value) select * from unnest(%s::text[], %s::text[])
+on conflict (build, name) do update set value = excluded.value
 """
 COUNT: Final = """
 update builds set passages = passages + %s, words = words + %s, has_parts = has_parts or %s, changes = changes + 1

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, Self
+from typing import Any, Final, Self
+from weakref import WeakSet
 
 import psycopg
 
-from backscroll.conversation.passages import Role
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.store.base import PassageText, PendingPassage, SqlView
@@ -18,18 +18,20 @@ from backscroll.store.postgres.indexing import WordWriter
 from backscroll.store.postgres.migrate import is_current
 from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.roles import refuse_unsafe_roles
-from backscroll.store.postgres.tables import PgTables, forget_words
+from backscroll.store.postgres.tables import PgTables
 from backscroll.store.postgres.user_sql import views_of
-from backscroll.store.postgres.words import marks_in
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope
-from backscroll.store.search.words import STAGES, quoted
+from backscroll.store.search.waiting import waiting_passages
+from backscroll.store.search.words import STAGES
 from backscroll.store.sql.counting import Counting, unpriced
-from backscroll.store.sql.row_tables import NOTE, WAITING
+from backscroll.store.sql.row_tables import NOTE
 from backscroll.store.sql.statements import array, select
 
 WRITERS: Final = 0x6273
 """The class of the locks of writers; each has the number of its organisation."""
+MIGRATED: Final[WeakSet[psycopg.Connection[tuple[Any, ...]]]] = WeakSet()
+"""Connections to databases that were found to have the tables of this version."""
 TABLES: Final = (
     "files", "chats", "records", "blocks", "calls", "shared_calls", "counted", "shared_answers", "spent", "problems",
     "links", "titles", "deleted", "marks", "words", "lexicon",
@@ -46,6 +48,7 @@ class PgStore:
         self._connection = PgConnection(address, self._open)
         self._is_writing = False
         self._writer: WordWriter | None = None
+        self._known_marks: dict[str, str] | None = None
 
     # Opening and closing
 
@@ -56,12 +59,12 @@ class PgStore:
 
     def _current(self) -> int | None:
         """The build that is in use now."""
-        raw = self._connection.raw
+        raw = self._connection.as_owner()
         with translate_errors():
-            if raw.execute("select to_regclass('backscroll.builds')").fetchone() == (None,):
+            has_tables = self._connection.is_checked
+            if not has_tables and raw.execute("select to_regclass('backscroll.builds')").fetchone() == (None,):
                 return None
-            self._connection.as_owner()
-            found = raw.execute("select id from builds where org = %s and is_current", (self.org,)).fetchone()
+            found = raw.execute(CURRENT, (self.org,)).fetchone()
         return int(found[0]) if found else None
 
     def _open(self) -> PgConnection:
@@ -70,11 +73,12 @@ class PgStore:
             build = self._current()
             if build is None:
                 raise NothingFound("there is no index yet", "run backscroll update")
-            self._check_roles()
-            self._connection.build = build
+            self._refuse_unsafe_roles()
+            self._use(build)
         return self._connection
 
-    def _check_roles(self) -> None:
+    def _refuse_unsafe_roles(self) -> None:
+        """Look once for each connection."""
         if not self._connection.is_checked:
             with translate_errors():
                 refuse_unsafe_roles(self._connection.raw)
@@ -83,24 +87,27 @@ class PgStore:
     def start_writing(self) -> Self:
         """Start writing; Busy if another process writes. Creates the index if there is none."""
         if not self._is_writing:
-            self._take_lock()
-            build = self._current()
-            if build is None:
-                build = self._new_build(is_current=True)
-            self._connection.build = build
+            self._use(self._take_lock() or self._new_build(is_current=True))
         return self
 
-    def _take_lock(self) -> None:
+    def _take_lock(self) -> int | None:
+        """Let nobody else write; returns the build that is in use now."""
         raw = self._connection.as_owner()
         with translate_errors():
-            if not is_current(raw):
-                raise NothingFound("the database has no tables of this version", "run backscroll server migrate")
-            refuse_unsafe_roles(raw)
-            found = raw.execute("select pg_try_advisory_lock(%s, %s)", (WRITERS, self.org)).fetchone()
+            if raw not in MIGRATED:
+                if not is_current(raw):
+                    raise NothingFound("the database has no tables of this version", "run backscroll server migrate")
+                MIGRATED.add(raw)
+            self._refuse_unsafe_roles()
+            with raw.pipeline():
+                locked = raw.execute("select pg_try_advisory_lock(%s, %s)", (WRITERS, self.org))
+                current = raw.execute(CURRENT, (self.org,))  # as it is when the lock is taken
+                found, build = locked.fetchone(), current.fetchone()
         if found != (True,):
             self.close()
             raise Busy("another process writes the index of this organisation", "wait for it, or stop it")
         self._is_writing = self._connection.is_locked = True
+        return int(build[0]) if build else None
 
     def _release_lock(self) -> None:
         """Let others write. If that fails, the connection is closed, and the lock with it."""
@@ -112,9 +119,7 @@ class PgStore:
     @contextmanager
     def rebuilding(self) -> Iterator[None]:
         """Write a new build in this context; readers use the old one until it is complete."""
-        if not self._is_writing:
-            self._take_lock()
-        before = self._current()
+        before = self._current() if self._is_writing else self._take_lock()
         fresh = self._new_build(is_current=False)
         self._use(fresh)
         try:
@@ -149,12 +154,12 @@ class PgStore:
 
     def close(self) -> None:
         """Let go of everything."""
+        self._end_writer()
         if self._is_writing:
             self._release_lock()
         self._connection.close()
-        self._connection.build = None
+        self._use(None)
         self._is_writing = False
-        self._writer = None
 
     def discard(self) -> None:
         """Close it and delete everything of the organisation."""
@@ -189,7 +194,14 @@ class PgStore:
 
     def _use(self, build: int | None) -> None:
         self._connection.build = build
-        self._writer = None
+        self._end_writer()
+
+    def _end_writer(self) -> None:
+        """What was written last is not known any more."""
+        self._known_marks = None
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _remove(self, build: int) -> None:
         before = self._connection.build
@@ -205,8 +217,23 @@ class PgStore:
 
     # Rows
 
-    def _tables(self) -> PgTables:
-        return PgTables(self._open(), self._price)
+    def _tables(self, marks: dict[str, str] | None = None) -> PgTables:
+        return PgTables(self._open(), self._price, {} if marks is None else marks)
+
+    def _marks(self) -> dict[str, str]:
+        """What was remembered; while we write, nobody else changes it."""
+        if self._known_marks is None or not self._is_writing:
+            self._known_marks = dict(select(OwnerRows(self._open()), "select name, value from marks"))
+        return self._known_marks
+
+    @contextmanager
+    def _changing_marks(self) -> Iterator[dict[str, str]]:
+        """What was remembered, to be changed together with the table; after an error it is read again."""
+        try:
+            yield self._marks()
+        except BaseException:
+            self._end_writer()
+            raise
 
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """The files that were read, by id."""
@@ -214,7 +241,9 @@ class PgStore:
 
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
-        return self._tables().write(batch)
+        self.flush()  # what is deleted may just be getting its words
+        with self._changing_marks() as marks:
+            return self._tables(marks).write(batch)
 
     def related_chats(self, keys: ChatKeys) -> set[int]:
         """The chats that share something with these keys."""
@@ -244,29 +273,23 @@ class PgStore:
 
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
-        rows = OwnerRows(self._open())
-        for stage, mark in zip(STAGES, marks_in(rows), strict=True):
-            found = select(rows, WAITING.format(roles=quoted(stage)), (mark, limit))
-            if found:
-                return [
-                    PendingPassage(block, Role(role), source or "", start or 0, length or 0, number, file or 0, at,
-                                   tool, bool(is_error), bool(is_agent), bool(has_image), title)
-                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title
-                    in found
-                ]  # fmt: skip
-        return []
+        marks = self._marks()
+        places = [int(marks.get(f"stage {number}", 0)) for number in range(len(STAGES))]
+        return waiting_passages(OwnerRows(self._open()), places, limit)
 
     def index(self, documents: Sequence[PassageText]) -> None:
         """Make passages findable, in the order of `next_passages`."""
         if documents:
             if self._writer is None:
                 self._writer = WordWriter(self._open())
-            self._writer.add(documents)
+            with self._changing_marks() as marks:
+                marks.update(self._writer.add(documents))
 
     def flush(self) -> None:
-        """Nothing waits: words follow their rows in the same transaction, and new ones are findable at once."""
-        with self._open().transaction():
-            forget_words(self._connection)
+        """Wait until all words are written. Those of deleted passages go in the transaction that their rows go in."""
+        if self._writer is not None:
+            with self._changing_marks():
+                self._writer.settle()
 
     def read_again(self, sources: Iterable[str]) -> None:
         """Have these files read from their beginning by the next update."""
@@ -277,18 +300,20 @@ class PgStore:
 
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
-        OwnerRows(self._open()).execute(NOTE, (f"note {name}", value))
+        with self._changing_marks() as marks:
+            if marks.get(f"note {name}") != value:
+                OwnerRows(self._open()).execute(NOTE, (f"note {name}", value))
+                marks[f"note {name}"] = value
 
     def noted(self, name: str) -> str | None:
         """What was remembered."""
-        found = select(OwnerRows(self._open()), "select value from marks where name = ?", (f"note {name}",))
-        return found[0][0] if found else None
+        return self._marks().get(f"note {name}")
 
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
         """Count costs with these prices; what was counted with others is counted again."""
         self._price = price
         if self.noted("prices") != fingerprint:
-            with self._connection.transaction():
+            with self._changing_marks(), self._connection.transaction():
                 Counting(OwnerRows(self._connection), price).recount()
                 self.note("prices", fingerprint)
 
@@ -308,6 +333,7 @@ class PgStore:
         return views_of(self._connection)
 
 
+CURRENT: Final = "select id from builds where org = %s and is_current"
 SIZE: Final = """
 select (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c
   where c.relkind = 'r' and c.relnamespace = 'backscroll'::regnamespace)

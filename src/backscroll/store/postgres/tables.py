@@ -2,25 +2,25 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, Final
 
-from psycopg import sql
-
 from backscroll.store.batches import Batch, BlockColumns, FileColumns, RecordColumns
+from backscroll.store.postgres.arrays import array_of
 from backscroll.store.postgres.connection import OwnerRows, PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.prices import AnswerPrice
-from backscroll.store.sql.counting import unpriced
 from backscroll.store.sql.new_ids import NewIds
-from backscroll.store.sql.row_tables import RowTables
+from backscroll.store.sql.row_tables import OVERDUE, RowTables
 
 
 class PgTables(RowTables):
     """The tables of one build."""
 
-    def __init__(self, connection: PgConnection, price: AnswerPrice = unpriced) -> None:
+    def __init__(self, connection: PgConnection, price: AnswerPrice, marks: dict[str, str]) -> None:
+        """`marks` is what the table of that name has: what is the same is not written again."""
         super().__init__(OwnerRows(connection), price)
-        self._postgres = connection
+        self._postgres, self._marks = connection, marks
 
     def _transaction(self) -> AbstractContextManager[object]:
         return self._postgres.transaction()
@@ -50,26 +50,31 @@ class PgTables(RowTables):
         self._connection.execute(
             KEEP_IDS, (ids.last_file, ids.last_record, ids.last_block, ids.last_chat, self._postgres.build)
         )
-        forget_words(self._postgres)
+        if self._has_deleted:  # their words go in the same transaction
+            self._postgres.as_owner().execute(FORGET, {"build": self._postgres.build})
+
+    def _note_overdue(self, files: str) -> None:
+        if self._marks.get(OVERDUE, "") != files:
+            super()._note_overdue(files)
+            self._marks[OVERDUE] = files
 
     def _insert_all(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
         """Insert many rows at once, column by column: COPY does not work with row-level security."""
         given = list(zip(*rows, strict=True))
         if not given:
             return
-        kinds = TYPES | SPECIAL.get(table, {})
-        arrays = (sql.SQL(f"%s::{kinds.get(name, 'bigint')}[]") for name in columns)
-        statement = sql.SQL("insert into {} ({}) select * from unnest({})").format(
-            sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(arrays)
-        )
+        special = SPECIAL.get(table, {})
+        kinds = [special.get(name) or TYPES.get(name, "bigint") for name in columns]
         with translate_errors():
-            self._postgres.as_owner().execute(statement, list(map(list, given)))
+            self._postgres.as_owner().execute(_insert(table, columns), list(map(array_of, kinds, given)))
 
 
-def forget_words(connection: PgConnection) -> None:
-    """Remove the words of passages that were deleted, in the transaction that deleted them."""
-    with translate_errors():
-        connection.as_owner().execute(FORGET, {"build": connection.build})
+@cache
+def _insert(table: str, columns: tuple[str, ...]) -> str:
+    """A statement that inserts rows, given column by column."""
+    kinds = TYPES | SPECIAL.get(table, {})
+    arrays = ", ".join(f"%s::{kinds.get(name, 'bigint')}[]" for name in columns)
+    return f"insert into {table} ({', '.join(columns)}) select * from unnest({arrays})"  # noqa: S608 - names of ours
 
 
 TYPES: Final = {

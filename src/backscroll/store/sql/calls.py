@@ -37,6 +37,8 @@ class CallPairs:
     def __init__(self, connection: RowWriter) -> None:
         self._connection = connection
         self._changed: set[str] = set()
+        self.early_results: list[int] = []
+        """The passages of results that were written before their call, which a batch has added or taken away."""
 
     def drop(self, records: str, *values: int | str) -> None:
         """Leave out the calls and results of records, given by a statement, that are about to be deleted."""
@@ -45,12 +47,22 @@ class CallPairs:
         statement = f"delete from calls where id in (select id from blocks where record in ({records}))"  # noqa: S608
         self._connection.execute(statement, values)
 
+    def find(self, batch: Batch, ids: NewIds, lost: set[str]) -> None:
+        """Look which calls of a batch, and which of those that are `lost`, have passages outside of it."""
+        added = {block.call for block in batch.blocks if block.call}
+        calls = {block.call for block in batch.blocks if block.call and block.role == Role.INPUT} | lost
+        last = ids.first_block + len(batch.blocks) - 1
+        for some in parts(added | lost):
+            for number, call, role in select(self._connection, KNOWN, (ids.first_block, last, some)):
+                if call in added:
+                    self._changed.add(call)
+                if role == Role.OUTPUT and number < ids.first_block and call in calls:
+                    self.early_results.append(number)
+
     def pair(self, batch: Batch, ids: NewIds) -> None:
         """Pair what a batch has added, and pair again what it has changed."""
-        added = {block.call for block in batch.blocks if block.call}
+        added = any(block.call for block in batch.blocks)
         last = ids.first_block + len(batch.blocks) - 1
-        for some in parts(added):
-            self._changed.update(call for (call,) in select(self._connection, KNOWN, (ids.first_block, last, some)))
         for some in parts(self._changed):
             self._connection.execute(DELETE, (some,))
             self._connection.execute(DELETE_SHARED, (some,))
@@ -58,7 +70,8 @@ class CallPairs:
             self._write(_new_passages(batch, ids, self._changed))
         for some in parts(self._changed):
             self._write(CallPassage(*row) for row in select(self._connection, PASSAGES, (some,)))
-        self._connection.execute(INSERT_NAMELESS, (ids.first_block, last))
+        if any(block.role == Role.INPUT and not block.call for block in batch.blocks):
+            self._connection.execute(INSERT_NAMELESS, (ids.first_block, last))
 
     def _write(self, passages: Iterable[CallPassage]) -> None:
         calls: dict[str, CallPassage] = {}
@@ -99,8 +112,7 @@ def _new_passages(batch: Batch, ids: NewIds, left_out: set[str]) -> Iterator[Cal
 
 
 LISTED: Final = "(select value from json_each(?))"
-# What was renumbered stands behind the passages of the batch.
-KNOWN: Final = f"select call from blocks where id not between ? and ? and call in {LISTED}"  # noqa: S608 - no values
+KNOWN: Final = f"select id, call, role from blocks where id not between ? and ? and call in {LISTED}"  # noqa: S608 - no values
 DELETE: Final = f"delete from calls where id in (select id from blocks where call in {LISTED})"  # noqa: S608
 DELETE_SHARED: Final = f"delete from shared_calls where call in {LISTED}"  # noqa: S608
 PASSAGES: Final = f"""

@@ -1,7 +1,8 @@
 """Write the chats of a batch: their overview, files, titles, and abandoned rows."""
 
+from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -9,132 +10,126 @@ from backscroll.store.batches import Batch, ChatChange, microseconds
 from backscroll.store.sql.new_ids import NewIds
 from backscroll.store.sql.statements import RowWriter, array, select
 
-Entitled = tuple[str, int | None, int | None]
-"""What identifies the passage of a title: title, time, file."""
 
+class WrittenChat(NamedTuple):
+    """A chat as it was written before."""
 
-def write_chats(connection: RowWriter, batch: Batch, ids: NewIds) -> None:
-    """Write every chat of a batch, and delete those that are gone."""
-    ChatWriter(connection, batch, ids).write()
+    id: int
+    name: str
+    title: str
+    started: int | None
+    title_file: int | None
+    title_block: int | None
+
+    @property
+    def entitled(self) -> tuple[str, int | None, int | None]:
+        """What identifies the passage of its title."""
+        return self.title, self.started, self.title_file
 
 
 class ChatWriter:
-    """Writes chats inside an open transaction."""
+    """Writes every chat of a batch, and deletes those that are gone, inside an open transaction."""
 
     def __init__(self, connection: RowWriter, batch: Batch, ids: NewIds) -> None:
-        self._connection = connection
-        self._batch = batch
-        self._ids = ids
+        self._connection, self._batch, self._ids = connection, batch, ids
+        self.has_deleted = False
+        """Whether passages were deleted: titles that are others now."""
+        self.may_adopt = bool(batch.new_files or batch.emptied or batch.removed or batch.archived or batch.links)
+        """Whether a spilled tool result may have got its chat, or another."""
 
     def write(self) -> None:
         """All of them."""
         batch = self._batch
-        left = {
-            number: (name, (title, started, file), block)
-            for number, name, title, started, file, block in self._all(
-                "select id, name, title, started, title_file, title_block from chats"
-                " where id in (select value from json_each(?))",
-                array(batch.stale_chats),
-            )
-        }
-        ids = {name: number for number, (name, _, _) in left.items()}
+        found = self._all(WRITTEN, array(batch.stale_chats)) if batch.stale_chats else []
+        left = {chat.id: chat for chat in (WrittenChat(*row) for row in found)}
+        names = {chat.name: chat for chat in left.values()}
+        chats: list[tuple[int, WrittenChat | None, ChatChange]] = []
         for change in batch.chats:
-            number = ids.pop(change.overview.id, None)
-            _, entitled, block = left.pop(number) if number is not None else (None, None, None)
-            self._write_chat(change, number, entitled, block)
-        for number, (_, _, block) in left.items():
-            self._connection.execute("update files set chat = null where chat = ?", (number,))
-            self._delete_title(block)
-            self._connection.execute("delete from chats where id = ?", (number,))
+            before = names.pop(change.overview.id, None)
+            if before is not None:
+                del left[before.id]
+            chats.append((before.id if before else self._ids.new_chat(), before, change))
+        self._place_files({self._ids.file(file): number for number, _, change in chats for file in change.files})
+        if self.may_adopt:
+            self._many(PLACE_RESULTS, [(number, number, number) for number, _, _ in chats])
+        self._write_chats(chats)
+        self._mark_records([change for _, _, change in chats])
+        gone = list(left.values())
+        self._many("update files set chat = null where chat = ?", [(chat.id,) for chat in gone])
+        self._delete_titles(gone)
+        self._many("delete from chats where id = ?", [(chat.id,) for chat in gone])
 
-    def _write_chat(
-        self,
-        change: ChatChange,
-        number: int | None,
-        entitled: Entitled | None,
-        block: int | None,
-    ) -> None:
-        overview = change.overview
-        values = (
-            overview.id,
-            overview.title,
-            overview.project,
-            microseconds(overview.started),
-            microseconds(overview.last_active),
-            change.is_silent,
-            _lines(overview.models),
-            _lines(overview.git_branches),
-            _lines(overview.files_touched),
-            _lines(overview.tags),
-            overview.branches,
-            msgspec.json.encode(overview).decode(),
+    def _place_files(self, places: dict[int, int]) -> None:
+        """Note of which chat each file is part of."""
+        if not places:
+            return
+        before = dict(
+            self._all("select id, chat from files where id in (select value from json_each(?))", array(places))
         )
-        if number is None:
-            number = self._ids.new_chat()
-            self._connection.execute(INSERT_CHAT, (number, *values))
-        else:
-            self._connection.execute(UPDATE_CHAT, (*values, number))
-        numbers = [self._ids.file(file) for file in change.files]
-        files = array(numbers)
-        self._connection.execute(
-            "update files set chat = :chat where chat is distinct from :chat"
-            " and id in (select value from json_each(:files))",
-            {"chat": number, "files": files},
-        )
-        self._connection.execute(
-            "update files set chat = :chat where kind = 'tool-result' and chat is distinct from :chat and session in"
-            " (select session from files where chat = :chat and kind = 'session')",
-            {"chat": number},
-        )
-        machines = self._all("select distinct machine from files where chat = ? order by machine", number)
-        self._connection.execute(SUM_UP, {"chat": number, "machines": _lines(machine for (machine,) in machines)})
-        entitles = (overview.title, microseconds(overview.started), min(numbers))
-        if block is None or entitled != entitles:
-            # The identity of its passage has changed.
-            self._delete_title(block)
-            block = self._ids.new_block()
-            self._connection.execute(
-                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (block, number)
-            )
-            self._connection.execute(
-                "update chats set title_block = ?, title_file = ? where id = ?", (block, min(numbers), number)
-            )
-        self._mark_abandoned(files, {(self._ids.file(file), at) for file, at in change.abandoned})
-        originals = {(self._ids.file(file), at): original for (file, at), original in change.originals.items()}
-        self._mark_originals(files, originals)
+        moved = [(chat, file) for file, chat in places.items() if before[file] != chat]
+        self._many("update files set chat = ? where id = ?", moved)
+        self.may_adopt |= bool(moved)
 
-    def _delete_title(self, block: int | None) -> None:
-        if block is not None:
-            self._connection.execute(DELETE_WORDS, (block,))
-            self._connection.execute("delete from blocks where id = ?", (block,))
+    def _write_chats(self, chats: list[tuple[int, WrittenChat | None, ChatChange]]) -> None:
+        machines = self._machines(number for number, _, _ in chats) if self.may_adopt else {}
+        fresh: list[tuple[Any, ...]] = []
+        known: list[tuple[Any, ...]] = []
+        titles: list[tuple[int, int]] = []
+        renamed: list[WrittenChat] = []
+        for number, before, change in chats:
+            file = min(map(self._ids.file, change.files))
+            block = before.title_block if before else None
+            if before is None or block is None or before.entitled != _entitled(change, file):
+                # The identity of the passage of its title has changed.
+                renamed += [before] if before else []
+                block = self._ids.new_block()
+                titles.append((block, number))
+            values = (*_columns(change), block, file, machines.get(number), number, number, number)
+            (known if before else fresh).append((*values, number))
+        self._many(INSERT_CHAT, fresh)
+        self._many(UPDATE_CHAT, known)
+        self._delete_titles(renamed)
+        self._many("insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", titles)
 
-    def _mark_abandoned(self, files: str, abandoned: set[tuple[int, int]]) -> None:
-        before = set(
-            self._all(
-                "select file, number from records indexed by records_abandoned"
-                " where abandoned and file in (select value from json_each(?))",
-                files,
-            )
-        )
-        for value, changed in (("true", abandoned - before), ("false", before - abandoned)):
-            self._many(
-                f"update records set abandoned = {value} where file = ? and number = ? and kind <> 'outside'",  # noqa: S608
-                changed,
-            )
+    def _machines(self, chats: Iterable[int]) -> dict[int, str]:
+        """The machines of each chat."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for chat, machine in self._all(MACHINES, array(chats)):
+            found[chat].append(machine)
+        return {chat: _lines(machines) for chat, machines in found.items()}
 
-    def _mark_originals(self, files: str, originals: dict[tuple[int, int], str]) -> None:
-        before = {
-            (file, number): original
-            for file, number, original in self._all(
-                "select file, number, original from records indexed by records_original"
-                " where original is not null and file in (select value from json_each(?))",
-                files,
-            )
+    def _delete_titles(self, chats: Iterable[WrittenChat]) -> None:
+        blocks = [(chat.title_block,) for chat in chats if chat.title_block is not None]
+        self.has_deleted |= bool(blocks)
+        self._many(DELETE_WORDS, blocks)
+        self._many("delete from blocks where id = ?", blocks)
+
+    def _mark_records(self, changes: list[ChatChange]) -> None:
+        """Mark the records that were taken back, and those that are copies of others."""
+        if not changes:
+            return
+        file = self._ids.file
+        files = array(file(one) for change in changes for one in change.files)
+        abandoned = {(file(one), at) for change in changes for one, at in change.abandoned}
+        originals = {
+            (file(one), at): original for change in changes for (one, at), original in change.originals.items()
         }
-        changed = {key: originals.get(key) for key in originals.keys() | before.keys()}
+        was_abandoned: set[tuple[int, int]] = set()
+        were: dict[tuple[int, int], str] = {}
+        for one, at, original in self._all(MARKED, files, files):
+            if original is None:
+                was_abandoned.add((one, at))
+            else:
+                were[one, at] = original
+        for value, marked in (("true", abandoned - was_abandoned), ("false", was_abandoned - abandoned)):
+            self._many(f"update records set abandoned = {value} where {RECORD}", marked)  # noqa: S608
         self._many(
-            "update records set original = ? where file = ? and number = ? and kind <> 'outside'",
-            [(original, *key) for key, original in changed.items() if before.get(key) != original],
+            f"update records set original = ? where {RECORD}",  # noqa: S608
+            [
+                (originals.get(key), *key)
+                for key in originals.keys() | were.keys()
+                if were.get(key) != originals.get(key)
+            ],
         )
 
     def _many(self, statement: str, rows: Iterable[Any]) -> None:
@@ -144,27 +139,70 @@ class ChatWriter:
         return select(self._connection, statement, values)
 
 
+def _entitled(change: ChatChange, file: int) -> tuple[str, int | None, int | None]:
+    return change.overview.title, microseconds(change.overview.started), file
+
+
+def _columns(change: ChatChange) -> tuple[Any, ...]:
+    overview = change.overview
+    return (
+        overview.id,
+        overview.title,
+        overview.project,
+        microseconds(overview.started),
+        microseconds(overview.last_active),
+        change.is_silent,
+        _lines(overview.models),
+        _lines(overview.git_branches),
+        _lines(overview.files_touched),
+        _lines(overview.tags),
+        overview.branches,
+        msgspec.json.encode(overview).decode(),
+    )
+
+
 def _lines(values: Iterable[str]) -> str:
     """Searchable names, one per line."""
     return "".join(f"\n{value}" for value in values) + "\n"
 
 
-INSERT_CHAT: Final = """
-insert into chats (id, name, title, project, started, last_active, silent, models, git_branches, files_touched, tags,
-  branches, overview) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+WRITTEN: Final = """
+select id, name, title, started, title_file, title_block from chats where id in (select value from json_each(?))
 """
-UPDATE_CHAT: Final = """
-update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?, silent = ?, models = ?,
-  git_branches = ?, files_touched = ?, tags = ?, branches = ?, overview = ? where id = ?
+# A spilled tool result belongs to the chat of its session.
+PLACE_RESULTS: Final = """
+update files set chat = ? where kind = 'tool-result' and chat is distinct from ? and session in
+  (select session from files where chat = ? and kind = 'session')
 """
-SUM_UP: Final = """
-update chats set machines = :machines,
-  archived = exists (select 1 from files where chat = :chat and kind = 'session')
-    and not exists (select 1 from files where chat = :chat and kind = 'session' and not archived),
-  tokens = (select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)
-    from files f join spent s on s.file = f.id where f.chat = :chat),
-  cost = (select sum(s.cost) from files f join spent s on s.file = f.id
-    where f.chat = :chat and s.messages > s.unpriced)
-where id = :chat
+MACHINES: Final = """
+select distinct chat, machine from files where chat in (select value from json_each(?)) order by chat, machine
 """
+MARKED: Final = """
+select file, number, null from records indexed by records_abandoned
+where abandoned and file in (select value from json_each(?))
+union all select file, number, original from records indexed by records_original
+where original is not null and file in (select value from json_each(?))
+"""
+RECORD: Final = "file = ? and number = ? and kind <> 'outside'"
+COLUMNS: Final = (
+    "name", "title", "project", "started", "last_active", "silent", "models", "git_branches", "files_touched", "tags",
+    "branches", "overview", "title_block", "title_file",
+)  # fmt: skip
+# Made of its files and of what was counted in them.
+SUMS: Final = {
+    "archived": "(select coalesce(min(case when archived then 1 else 0 end), 0) = 1 from files"
+    " where chat = ? and kind = 'session')",
+    "tokens": "(select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)"
+    " from files f join spent s on s.file = f.id where f.chat = ?)",
+    "cost": "(select sum(s.cost) from files f join spent s on s.file = f.id"
+    " where f.chat = ? and s.messages > s.unpriced)",
+}
+INSERT_CHAT: Final = (
+    f"insert into chats ({', '.join((*COLUMNS, 'machines', *SUMS))}, id)"  # noqa: S608 - no values in it
+    f" values ({', '.join(('?',) * len(COLUMNS))}, coalesce(?, ''), {', '.join(SUMS.values())}, ?)"
+)
+UPDATE_CHAT: Final = (
+    f"update chats set {', '.join(f'{name} = ?' for name in COLUMNS)}, machines = coalesce(?, machines),"  # noqa: S608
+    f" {', '.join(f'{name} = {value}' for name, value in SUMS.items())} where id = ?"
+)
 DELETE_WORDS: Final = "insert into deleted (block) values (?) on conflict do nothing"

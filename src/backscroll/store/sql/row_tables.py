@@ -8,12 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from backscroll.conversation.overview import Overview
-from backscroll.conversation.passages import Role
-from backscroll.store.batches import Batch, ChatKeys
+from backscroll.store.batches import Batch, ChatKeys, readable
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.sql.calls import CallPairs
-from backscroll.store.sql.chat_writing import DELETE_WORDS, write_chats
-from backscroll.store.sql.chats import TITLE_TEXT
+from backscroll.store.sql.chat_writing import DELETE_WORDS, ChatWriter
 from backscroll.store.sql.counting import Counting, unpriced
 from backscroll.store.sql.new_ids import NewIds
 from backscroll.store.sql.saved_files import SavedFiles
@@ -27,6 +25,8 @@ class RowTables(SavedFiles, ABC):
         super().__init__(connection)
         self._connection = connection
         self._price = price
+        self._has_deleted = False
+        """Whether passages were deleted that have words."""
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[object]:
@@ -63,40 +63,33 @@ class RowTables(SavedFiles, ABC):
             self._many("update files set archived = true where id = ?", [(number,) for number in batch.archived])
             self._insert(batch, ids)
             lost |= self._withdraw(batch, ids, pairs)
-            self._renew_results(batch, ids, lost)
+            pairs.find(batch, ids, lost)
+            self._renew_results(pairs.early_results, ids)
             pairs.pair(batch, ids)
             self._many(INSERT_PROBLEM, [(ids.file(file), *told) for file, *told in batch.problems])
             self._many(INSERT_LINK, [(key, ids.file(file)) for key, file in batch.links])
             self._many(INSERT_TITLE, [(row, ids.file(file), title) for row, file, title in batch.titles])
             counting.add(batch, ids)
             counting.count()
-            write_chats(self._connection, batch, ids)
+            chats = ChatWriter(self._connection, batch, ids)
+            chats.write()
+            self._has_deleted |= chats.has_deleted
             self._keep(ids)
-            self._connection.execute(
-                NOTE, ("note overdue", array(map(ids.file, batch.overdue)) if batch.overdue else "")
-            )
-            self._connection.execute(ADOPT)
+            self._note_overdue(array(map(ids.file, batch.overdue)) if batch.overdue else "")
+            if chats.may_adopt:
+                self._connection.execute(ADOPT)
         return {-number: ids.file(-number) for number in range(1, batch.new_files + 1)}
 
     def related(self, keys: ChatKeys) -> set[int]:
         """The chats that share a key with these."""
-        files: set[int] = set()
-        for some in parts(keys.rows):
-            files.update(self._column("select file from records where uuid in (select value from json_each(?))", some))
-            files.update(self._column("select file from links where key in (select value from json_each(?))", some))
-        for some in parts({f"session {name}" for name in keys.sessions}):
-            files.update(self._column("select file from links where key in (select value from json_each(?))", some))
-        for first_typed, messages in keys.messages.items():
-            for some in parts(messages if first_typed else ()):
-                files.update(
-                    self._column(
-                        "select r.file from records r join files f on f.id = r.file"
-                        " where r.message in (select value from json_each(?)) and f.first_typed = ?",
-                        some,
-                        first_typed,
-                    )
-                )
-        return self.chats_of(files)
+        chats: set[int] = set()
+        for some in parts([*keys.rows, *(f"session {name}" for name in keys.sessions)]):
+            chats.update(self._column(RELATED, some, some))
+        answers = {(message, began) for began, some in keys.messages.items() if began for message in some}
+        for some in parts({message for message, _ in answers}):
+            found = self._all(REPEATED, some)
+            chats.update(chat for chat, message, began in found if (readable(message), readable(began)) in answers)
+        return chats
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
@@ -129,6 +122,7 @@ class RowTables(SavedFiles, ABC):
                 )
             )
             pairs.drop("select id from records where file = ?", number)
+            self._has_deleted = True
             self._connection.execute(
                 "insert into deleted (block)"
                 " select b.id from blocks b join records r on r.id = b.record where r.file = ? on conflict do nothing",
@@ -145,18 +139,15 @@ class RowTables(SavedFiles, ABC):
                 self._connection.execute(statement, (number,))
         return calls
 
-    def _renew_results(self, batch: Batch, ids: NewIds, lost: set[str]) -> None:
+    def _renew_results(self, early: list[int], ids: NewIds) -> None:
         """Have results indexed again whose tool has become known, because their call came after them, or unknown."""
-        calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
-        for some in parts([*calls, *lost]):
-            early = self._column(
-                "select id from blocks where role = 'output' and id < ? and call in (select value from json_each(?))",
-                ids.first_block,
-                some,
-            )
-            for number in early:
-                self._connection.execute(DELETE_WORDS, (number,))
-                self._connection.execute("update blocks set id = ? where id = ?", (ids.new_block(), number))
+        self._has_deleted |= bool(early)
+        self._many(DELETE_WORDS, [(number,) for number in early])
+        self._many("update blocks set id = ? where id = ?", [(ids.new_block(), number) for number in early])
+
+    def _note_overdue(self, files: str) -> None:
+        """Remember which chats are to be brought up to date, by a file of each."""
+        self._connection.execute(NOTE, (OVERDUE, files))
 
     def _withdraw(self, batch: Batch, ids: NewIds, pairs: CallPairs) -> set[str]:
         """Delete the rows that are no longer there; returns the calls in them."""
@@ -169,6 +160,7 @@ class RowTables(SavedFiles, ABC):
                     )
                 )
                 pairs.drop("?", record)
+                self._has_deleted = True
                 self._connection.execute(
                     "insert into deleted (block) select id from blocks where record = ? on conflict do nothing",
                     (record,),
@@ -202,17 +194,14 @@ INSERT_LINK: Final = "insert into links (key, file) values (?, ?) on conflict do
 INSERT_TITLE: Final = """
 insert into titles (row, file, title) values (?, ?, ?) on conflict (row, file) do update set title = excluded.title
 """
+OVERDUE: Final = "note overdue"
+RELATED: Final = """
+select distinct chat from files where chat is not null and id in (
+  select file from records where uuid in (select value from json_each(?))
+  union select file from links where key in (select value from json_each(?)))
+"""
+REPEATED: Final = """
+select distinct f.chat, r.message, f.first_typed from records r join files f on f.id = r.file
+where r.message in (select value from json_each(?)) and f.chat is not null
+"""
 NOTE: Final = "insert into marks (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
-WAITING: Final = f"""
-select b.id, b.role, f.source, r.start, r.length, b.number,
-  coalesce(f.id, c.title_file),
-  coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  f.agent is not null or coalesce(r.sidechain, false), b.has_image, {TITLE_TEXT}
-from blocks b
-left join records r on r.id = b.record
-left join files f on f.id = r.file
-left join chats c on c.id = b.chat
-where b.id > ? and b.role in ({{roles}})
-order by b.id limit ?
-"""  # noqa: S608 - no values in it
