@@ -16,6 +16,7 @@ from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.objects import folder_of
 from backscroll.sync.remotes import Remote, RemoteObject, open_remote
 from backscroll.team.device_routes import ByteCredit, DeviceRoutes
+from backscroll.team.limits import Allowance
 
 NAMES = ("laptop", "desktop", "fresh", "a")
 
@@ -38,7 +39,7 @@ def serving(app: Starlette) -> Iterator[str]:
 @contextmanager
 def taking_objects(folder: Path, credit: ByteCredit | None = None) -> Iterator[str]:
     """A server whose devices have their names as credentials."""
-    taking = DeviceRoutes(open_remote(str(folder)), lambda key: key if key in NAMES else None, credit=credit)
+    taking = DeviceRoutes(open_remote(str(folder)), lambda key: Allowance(key) if key in NAMES else None, credit=credit)
     with serving(Starlette(routes=[Mount("/sync/v1", routes=taking.routes)])) as url:
         yield url
 

@@ -53,9 +53,17 @@ def around(kind: type, name: str, dies_at: int, when: Callable[..., bool] = lamb
     setattr(kind, name, passing)
 
 
+def commits(connection: psycopg.Connection[Any], query: object, *_: object) -> bool:
+    """Whether a statement makes something durable: the end of a transaction, or a change outside of one."""
+    words = str(query).split()
+    is_outside = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    return words[0] == "commit" or (is_outside and words[0] in {"insert", "update", "delete", "with"})
+
+
 def watch(dies_at: int) -> None:
     around(psycopg.Transaction, "__exit__", dies_at)
-    around(psycopg.Connection, "execute", dies_at, lambda _, query, *__: query == "commit")
+    around(psycopg.Connection, "execute", dies_at, commits)
+    around(psycopg.Pipeline, "__exit__", dies_at)
     around(Writer, "commit", dies_at)
     around(Folder, "put", dies_at)
     around(Folder, "delete", dies_at)

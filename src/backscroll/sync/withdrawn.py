@@ -4,24 +4,46 @@ A machine of the same person keeps what it has; a team server must not: it shows
 device leaves the hashes of what it took back in its bundles, so that both are still proved to be whole.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from backscroll.archive.rewriting import ReplacedVersion
 from backscroll.errors import NothingFound
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import BundleObject, current, in_log, latest_log
 from backscroll.sync.pull import Writing
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of
 from backscroll.sync.state import SyncState
 from backscroll.sync.state_rows import StreamInArchive
 from backscroll.sync.streams import StreamKey
 
 
-def withdraw(writing: Writing, remote: Remote, state: SyncState, device: str) -> int:
-    """Remove what a device took back since this was last looked for; return how many streams that were.
+class Withdrawal(NamedTuple):
+    """What a device took back, and was removed from the archive."""
 
-    First the archive changes, then the state; what was cut off in between is finished the next time.
+    streams: list[StreamInArchive]
+    looked: list[str]
+    """The objects in which was looked for it."""
+
+    def note(self, state: SyncState, device: str) -> None:
+        """It is done."""
+        if not self.streams and state.looked(device) == set(self.looked):
+            return
+        with state.saving():
+            for stream in self.streams:
+                state.forget_received(device, stream.stream)
+            state.note_looked(device, self.looked)
+
+
+def withdraw(
+    writing: Writing, remote: Remote, listing: Sequence[RemoteObject], state: SyncState, device: str
+) -> Withdrawal:
+    """Remove what a device took back since this was last looked for.
+
+    First the archive changes, then what is made of it, and then this is noted: what was cut off before is found again.
     """
-    every = objects_of(remote, device)
+    every = objects_of(remote, device, listing)
     known = state.looked(device)
     waiting = [one for one in current(in_log(every, latest_log(every))) if _may_be_shortened(one)]
     removed: set[str] = set()
@@ -29,12 +51,9 @@ def withdraw(writing: Writing, remote: Remote, state: SyncState, device: str) ->
         if one.name not in known:
             removed |= _removed_in(remote, one)
     gone = [stream for stream in (state.in_archive(device, name) for name in removed) if stream is not None]
-    count = _remove(writing, gone) if gone else 0
-    with state.saving():
-        for stream in gone:
-            state.forget_received(device, stream.stream)
-        state.note_looked(device, (one.name for one in waiting))
-    return count
+    if gone:
+        _remove(writing, gone)
+    return Withdrawal(gone, [one.name for one in waiting])
 
 
 def _may_be_shortened(one: BundleObject) -> bool:
@@ -50,7 +69,7 @@ def _removed_in(remote: Remote, one: BundleObject) -> set[str]:
     return {entry.stream for bundle in bundles for entry in bundle.index.entries if entry.file is None}
 
 
-def _remove(writing: Writing, streams: list[StreamInArchive]) -> int:
+def _remove(writing: Writing, streams: list[StreamInArchive]) -> None:
     with writing() as writer:
         files = {(file.machine, StreamKey(file.home, file.path, 0).id): file for file in writer.files.values()}
         emptied: dict[int, list[ReplacedVersion]] = {}
@@ -63,7 +82,6 @@ def _remove(writing: Writing, streams: list[StreamInArchive]) -> int:
         parts = [one for changes in emptied.values() for one in changes if one.file not in whole]
         if whole or parts:
             writer.forget(whole, (), parts)
-    return len(whole) + len(parts)
 
 
 def _is_all(changes: list[ReplacedVersion]) -> bool:

@@ -20,11 +20,12 @@ from backscroll.team.connect_routes import ROUTES as CONNECT
 from backscroll.team.context import TeamContext, team_page
 from backscroll.team.database import is_current
 from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored, UnknownDeviceError
-from backscroll.team.devices import device_of, note_sent
+from backscroll.team.devices import take_sent
 from backscroll.team.doorkeeper import MCP, Doorkeeper
 from backscroll.team.erasures import JOB as ERASE
 from backscroll.team.erasures import to_be_erased
 from backscroll.team.jobs import want
+from backscroll.team.limits import Allowance, allowance_of
 from backscroll.team.metrics import metrics
 from backscroll.team.pages import (
     account,
@@ -91,23 +92,22 @@ def make_team_app(
 
 
 def _device_of(context: TeamContext) -> DeviceOf:
-    def find(credential: str) -> str | None:
-        with context.database.transaction() as connection:
-            return device_of(connection, credential)
+    def find(credential: str) -> Allowance | None:
+        with context.database.connection() as connection:
+            return allowance_of(connection, credential)
 
     return find
 
 
 def _stored(context: TeamContext) -> Stored:
     def note(device: str, size: int) -> None:
-        with context.database.transaction() as connection:
-            is_known = note_sent(connection, device, size)
-            owner = owner_of(device)
-            if is_known:
-                want(connection, "pull", device)
-            elif owner in to_be_erased(connection):  # it was on its way: what was just stored is removed, too
-                want(connection, ERASE, owner)
+        with context.database.connection() as connection:
+            is_known = take_sent(connection, device, size)
         if not is_known:
+            with context.database.transaction() as connection:
+                owner = owner_of(device)
+                if owner in to_be_erased(connection):  # it was on its way: what was just stored is removed, too
+                    want(connection, ERASE, owner)
             raise UnknownDeviceError
 
     return note

@@ -4,6 +4,7 @@ These tables cannot be derived from anything: who there is, who may read what, a
 schema `team`, beside the index.
 """
 
+import select
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -49,7 +50,7 @@ class Database:
                 yield connection
                 stack.close()  # commits
             except psycopg.OperationalError as error:
-                raise Busy(f"the database is busy or away ({type(error).__name__})", "try again in a moment") from error
+                raise _busy(error) from error
 
     def _begin(self, stack: ExitStack) -> "Connection":
         """A connection in a transaction that ends with `stack`. One that broke while it was idle is not used again."""
@@ -71,20 +72,14 @@ class Database:
 
     @contextmanager
     def connection(self) -> "Iterator[Connection]":
-        """A connection outside of a transaction, for locks that last longer than one."""
+        """A connection outside of a transaction: each statement takes effect by itself, and locks last."""
         import psycopg
 
-        while True:
-            connection, is_new = self._take()
-            try:
-                connection.execute("select 1")
-                break
-            except psycopg.OperationalError:
-                connection.close()
-                if is_new:
-                    raise
+        connection, _ = self._take()
         try:
             yield connection
+        except psycopg.OperationalError as error:
+            raise _busy(error) from error
         finally:
             self._give_back(connection)
 
@@ -115,7 +110,7 @@ class Database:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return self.connect(), True
-            if not connection.closed and not connection.broken:
+            if not connection.closed and not connection.broken and _is_quiet(connection):
                 return connection, False
             connection.close()
 
@@ -127,6 +122,17 @@ class Database:
                 self._idle.append(connection)
         if not is_kept:
             connection.close()
+
+
+def _is_quiet(connection: "Connection") -> bool:
+    """Whether an idle connection has nothing to tell; one that broke meanwhile tells its end."""
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return not waiting.poll(0)
+
+
+def _busy(error: Exception) -> Busy:
+    return Busy(f"the database is busy or away ({type(error).__name__})", "try again in a moment")
 
 
 def migrate(database: Database) -> list[str]:

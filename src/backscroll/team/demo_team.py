@@ -17,7 +17,7 @@ from backscroll.library.syncing.remote_settings import RemoteSettings, write_rem
 from backscroll.library.syncing.sync import sync
 from backscroll.settings import Settings
 from backscroll.sync.remotes import open_remote
-from backscroll.team.devices import new_device, note_sent
+from backscroll.team.devices import new_device
 from backscroll.team.leads import set_lead
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, new_org, new_person, new_team, person_named, person_of, set_members
@@ -149,8 +149,9 @@ def _send(database: "Database", libraries: Libraries, data: Path, objects: str, 
     sent = sync(settings, remote).pushed.stored
     take(libraries, open_remote(objects), device)
     with database.transaction() as connection:
-        note_sent(connection, device, sent)
-        connection.execute("update device set seen = now() where name = %s", (device,))
+        connection.execute(
+            "update device set sent_bytes = %s, stored_bytes = %s, seen = now() where name = %s", (sent, sent, device)
+        )
 
 
 def _share(database: "Database", libraries: Libraries, found: Mapping[str, Person], teams: Mapping[str, int]) -> None:

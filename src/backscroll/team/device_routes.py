@@ -21,7 +21,7 @@ from backscroll.sync.bundles import DamagedBundleError
 from backscroll.sync.http_remote import RULES_HEADER, ToldProject
 from backscroll.sync.policy import OrgRules
 from backscroll.sync.remotes import Remote
-from backscroll.team.device_objects import ConflictError, DeviceObjects
+from backscroll.team.device_objects import ConflictError, DeviceObjects, Receipt
 from backscroll.team.limits import Allowance, OverQuotaError
 from backscroll.team.project_rules import OutdatedRulesError
 from backscroll.web.api.errors import problem_response
@@ -37,8 +37,9 @@ BURST: Final = 512 << 20
 """Credit of a device: what it may send at once, and how fast the credit grows back."""
 MAX_REMEMBERED: Final = 10_000
 
-DeviceOf = Callable[[str], str | None]
-"""The device with this credential; None if there is none, or it was revoked."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+DeviceOf = Callable[[str], Allowance | None]
+"""What the device with this credential may send now; None if there is none, or it was revoked."""
 Stored = Callable[[str, int], object]
 """Called with the device, and how many bytes it sent, when something of it is stored or removed."""
 
@@ -53,14 +54,6 @@ class UnknownDeviceError(UsageError):
 class DeviceRules(Protocol):
     """What the organisation of a device lets it send."""
 
-    def digest(self, device: str) -> str:
-        """The digest of the rules that it has to follow; empty if there are none."""
-        ...
-
-    def allowance(self, device: str) -> Allowance:
-        """What it may send now."""
-        ...
-
     def rules(self, device: str) -> OrgRules:
         """The rules."""
         ...
@@ -72,14 +65,6 @@ class DeviceRules(Protocol):
 
 class NoRules:
     """Without an organisation there are none."""
-
-    def digest(self, _: str) -> str:
-        """None."""
-        return ""
-
-    def allowance(self, _: str) -> Allowance:
-        """As much as it wants."""
-        return Allowance()
 
     def rules(self, _: str) -> OrgRules:
         """None."""
@@ -135,34 +120,42 @@ class DeviceRoutes:
         """The objects that are being stored, by whether they are small."""
         self.routes = [
             Route("/rules", self._for_device(self._get_rules)),
-            Route("/projects", self._for_device(self._note_projects), methods=["PUT"]),
+            Route("/projects", self._with_body(self._note_projects), methods=["PUT"]),
             Route("/objects", self._for_device(self._list)),
             Route("/objects/{name:path}", self._for_device(self._get), methods=["GET"]),
-            Route("/objects/{name:path}", self._for_device(self._put), methods=["PUT"]),
+            Route("/objects/{name:path}", self._with_body(self._put), methods=["PUT"]),
             Route("/objects/{name:path}", self._for_device(self._delete), methods=["DELETE"]),
         ]
 
-    def _for_device(
-        self, answer: Callable[[Request, str, DeviceObjects], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint that finds the device of a request, and turns errors into responses."""
+    def _for_device(self, answer: Callable[[Request, Allowance, DeviceObjects], Response]) -> Endpoint:
+        """The endpoint that finds the device of a request and answers, in one thread."""
 
-        async def endpoint(request: Request) -> Response:
-            try:
-                device = await run_in_threadpool(self._device_of, bearer_of(request))
-                if device is None:
-                    raise UnknownDeviceError
-                return await answer(request, device, DeviceObjects(self._objects, device))
-            except BackscrollError as error:
-                return problem_response(error, _status(error), _headers(error))
+        def answered(request: Request) -> Response:
+            allowed = self._allowed(request)
+            return answer(request, allowed, DeviceObjects(self._objects, allowed.device))
 
-        return endpoint
+        return _endpoint(lambda request: run_in_threadpool(answered, request))
 
-    async def _get_rules(self, _: Request, device: str, __: DeviceObjects) -> Response:
-        rules = await run_in_threadpool(self._rules.rules, device)
+    def _with_body(self, answer: Callable[[Request, Allowance, DeviceObjects], Awaitable[Response]]) -> Endpoint:
+        """The same for a request with a body, which is waited for outside of threads."""
+
+        async def answered(request: Request) -> Response:
+            allowed = await run_in_threadpool(self._allowed, request)
+            return await answer(request, allowed, DeviceObjects(self._objects, allowed.device))
+
+        return _endpoint(answered)
+
+    def _allowed(self, request: Request) -> Allowance:
+        allowed = self._device_of(bearer_of(request))
+        if allowed is None:
+            raise UnknownDeviceError
+        return allowed
+
+    def _get_rules(self, _: Request, allowed: Allowance, __: DeviceObjects) -> Response:
+        rules = self._rules.rules(allowed.device)
         return Response(msgspec.json.encode(rules), media_type="application/json")
 
-    async def _note_projects(self, request: Request, device: str, _: DeviceObjects) -> Response:
+    async def _note_projects(self, request: Request, allowed: Allowance, _: DeviceObjects) -> Response:
         body = await _body(request, LARGEST_LIST)
         if body is None:
             error = UsageError("the list of projects is too large", f"send at most {LARGEST_LIST:,} bytes")
@@ -171,29 +164,31 @@ class DeviceRoutes:
             told = msgspec.json.decode(body, type=list[ToldProject])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UsageError("this is not a list of projects", 'send [{"path": "…", "remote": "…"}]') from error
-        await run_in_threadpool(self._rules.note_projects, device, told)
+        await run_in_threadpool(self._rules.note_projects, allowed.device, told)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    async def _list(self, request: Request, device: str, own: DeviceObjects) -> Response:
-        prefix = request.query_params.get("prefix", "")
-        found = await run_in_threadpool(lambda: [one._asdict() for one in own.list(prefix)])
-        rules = await run_in_threadpool(self._rules.digest, device)
-        return JSONResponse({"objects": found, "rules": rules})
+    def _list(self, request: Request, allowed: Allowance, own: DeviceObjects) -> Response:
+        found = [one._asdict() for one in own.list(request.query_params.get("prefix", ""))]
+        return JSONResponse({"objects": found, "rules": allowed.rules})
 
-    async def _get(self, request: Request, _: str, own: DeviceObjects) -> Response:
-        data = await run_in_threadpool(own.get, request.path_params["name"])
+    def _get(self, request: Request, _: Allowance, own: DeviceObjects) -> Response:
+        data = own.get(request.path_params["name"])
         return Response(data, media_type="application/octet-stream")
 
-    async def _delete(self, request: Request, device: str, own: DeviceObjects) -> Response:
-        await run_in_threadpool(own.delete, request.path_params["name"])
-        await run_in_threadpool(self._stored, device, 0)
+    def _delete(self, request: Request, allowed: Allowance, own: DeviceObjects) -> Response:
+        own.delete(request.path_params["name"])
+        self._stored(allowed.device, 0)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    async def _put(self, request: Request, device: str, own: DeviceObjects) -> Response:
-        allowed = await run_in_threadpool(self._rules.allowance, device)
+    async def _put(self, request: Request, allowed: Allowance, own: DeviceObjects) -> Response:
+        def store(name: str, data: bytes) -> Receipt:
+            receipt = own.put(name, data)
+            self._stored(allowed.device, len(data))
+            return receipt
+
         if allowed.rules and request.headers.get(RULES_HEADER, "") != allowed.rules:
             raise OutdatedRulesError
-        keys = _counted(device, allowed)
+        keys = _counted(allowed)
         for key, (whose, rate) in keys.items():
             wait = self._credit.wait_for(key, self._clock(), rate)
             if wait:
@@ -215,16 +210,27 @@ class DeviceRoutes:
             except OverQuotaError:  # what takes the place of as much, for instance to forget something, always may
                 if not await run_in_threadpool(own.replaces, request.path_params["name"], len(data)):
                     raise
-            receipt = await run_in_threadpool(own.put, request.path_params["name"], data)
-            await run_in_threadpool(self._stored, device, len(data))
+            receipt = await run_in_threadpool(store, request.path_params["name"], data)
         finally:
             self._running[is_small] -= 1
         return JSONResponse(receipt._asdict(), HTTPStatus.CREATED)
 
 
-def _counted(device: str, allowed: Allowance) -> dict[str, tuple[str, float | None]]:
+def _endpoint(answer: Endpoint) -> Endpoint:
+    """An endpoint that turns errors into responses."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except BackscrollError as error:
+            return problem_response(error, _status(error), _headers(error))
+
+    return endpoint
+
+
+def _counted(allowed: Allowance) -> dict[str, tuple[str, float | None]]:
     """By what an upload is counted: the key, whose it is, and its rate."""
-    found: dict[str, tuple[str, float | None]] = {device: ("this device", None)}
+    found: dict[str, tuple[str, float | None]] = {allowed.device: ("this device", None)}
     if allowed.person:
         found[allowed.person] = (allowed.person, allowed.person_rate)
         found[allowed.org] = ("your organisation", allowed.org_rate)

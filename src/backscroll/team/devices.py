@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import Busy, NothingFound, UsageError
 from backscroll.team.audit import record
+from backscroll.team.jobs import CHANNEL, WANT
 from backscroll.team.people import Person, find_person
 from backscroll.team.secrets import digest, new_code, new_secret
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
 REQUEST: Final = timedelta(minutes=15)
-NOTICED: Final = timedelta(seconds=30)
-"""How often it is noted that a device was seen."""
 MAX_REQUESTS: Final = 1000
 """Machines that wait at the same time."""
 ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -137,28 +136,9 @@ def new_device(connection: "Connection", person: Person, machine: str) -> Creden
     return Credential(secret, name, person.handle, person.org_name)
 
 
-def device_of(connection: "Connection", secret: str) -> str | None:
-    """The name of the device with this credential; None if it was revoked, or its person disabled."""
-    row = connection.execute(
-        "select d.name, d.id, d.seen is null or d.seen < now() - %s from device d join person p on p.id = d.person"
-        " where d.credential = %s and d.revoked is null and p.disabled is null",
-        (NOTICED, digest(secret)),
-    ).fetchone()
-    if row is not None and row[2]:  # a push takes several requests, and each write waits for the disk
-        connection.execute("update device set seen = now() where id = %s", (row[1],))
-    return str(row[0]) if row else None
-
-
-def note_sent(connection: "Connection", device: str, size: int) -> bool:
-    """A device has sent so many bytes; False if it was revoked meanwhile."""
-    return (
-        connection.execute(
-            "update device set sent_bytes = sent_bytes + %s, stored_bytes = stored_bytes + %s"
-            " where name = %s and revoked is null",
-            (size, size, device),
-        ).rowcount
-        > 0
-    )
+def take_sent(connection: "Connection", device: str, size: int) -> bool:
+    """A device has sent so many bytes: note it, and have them taken; False if it was revoked meanwhile."""
+    return connection.execute(SENT, (size, size, device, device, CHANNEL)).fetchone() is not None
 
 
 def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:
@@ -191,3 +171,12 @@ def _clean(machine: str) -> str:
 def _typed(code: str) -> str:
     letters = re.sub("[^A-Z]", "", code.upper())
     return f"{letters[:4]}-{letters[4:8]}"
+
+
+SENT: Final = f"""
+with noted as (
+  update device set sent_bytes = sent_bytes + %s, stored_bytes = stored_bytes + %s
+  where name = %s and revoked is null returning 1),
+wanted as ({WANT.format("select 'pull', %s from noted")})
+select pg_notify(%s, '') from noted
+"""  # noqa: S608 - no values in it

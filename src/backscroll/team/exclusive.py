@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from backscroll.errors import Busy
 
 if TYPE_CHECKING:
-    from backscroll.team.database import Database
+    from backscroll.team.database import Connection, Database
 
 PEOPLE: Final = 0x6274
 """The class of these locks; each has the number of its person."""
@@ -23,19 +23,20 @@ class PersonBusy(Busy):
 
 
 @contextmanager
-def exclusive(database: "Database", person: int) -> Iterator[None]:
+def exclusive(database: "Database", person: int) -> "Iterator[Connection]":
     """Keep others out, at the longest for as long as this connection lives; PersonBusy if one is at it for long."""
     from psycopg.errors import LockNotAvailable
 
     with database.connection() as connection:
         try:
-            with connection.transaction():  # the limit ends with it, and the lock does not
-                connection.execute(f"set local lock_timeout = '{WAIT_SECONDS}s'")
-                connection.execute("select pg_advisory_lock(%s, %s)", (PEOPLE, person))
+            if connection.execute("select pg_try_advisory_lock(%s, %s)", (PEOPLE, person)).fetchone() != (True,):
+                with connection.transaction():  # the limit ends with it, and the lock does not
+                    connection.execute(f"set local lock_timeout = '{WAIT_SECONDS}s'")
+                    connection.execute("select pg_advisory_lock(%s, %s)", (PEOPLE, person))
         except LockNotAvailable as error:
             raise PersonBusy from error
         try:
-            yield
+            yield connection
         finally:
             if not connection.closed:
                 connection.execute("select pg_advisory_unlock(%s, %s)", (PEOPLE, person))

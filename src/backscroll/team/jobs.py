@@ -26,15 +26,13 @@ class Job(NamedTuple):
     kind: str
     about: str
     tries: int
+    has_others: bool = False
+    """Whether more jobs are due."""
 
 
 def want(connection: "Connection", kind: str, about: str) -> None:
     """Have this done, and wake a worker when the transaction is committed."""
-    connection.execute(
-        "insert into job (kind, about) values (%s, %s) on conflict (kind, about)"
-        " do update set due = now(), tries = 0, version = job.version + 1",
-        (kind, about),
-    )
+    connection.execute(WANT.format("values (%s, %s)"), (kind, about))
     connection.execute(f"notify {CHANNEL}")
 
 
@@ -44,12 +42,12 @@ def next_job(database: "Database", clock: Callable[[], float] = time.monotonic) 
 
     It is done when the block ends, unless it was wanted again meanwhile; after an error it is tried again later.
     """
-    with database.transaction() as connection:
+    with database.connection() as connection:
         row = connection.execute(CLAIM, (LEASE,)).fetchone()
     if row is None:
         yield None
         return
-    job, version = Job(*row[:4]), row[4]
+    job, version = Job(*row[:5]), row[5]
     began = clock()
     try:
         yield job
@@ -62,9 +60,8 @@ def next_job(database: "Database", clock: Callable[[], float] = time.monotonic) 
                 (f"{type(error).__name__}: {error}"[:500], wait, job.id, version),
             )
         raise
-    with database.transaction() as connection:
-        connection.execute("delete from job where id = %s and version = %s", (job.id, version))
-        connection.execute(COUNT, (job.kind, 1, 0, clock() - began))
+    with database.connection() as connection:
+        connection.execute(DONE + COUNT, (job.id, version, job.kind, 1, 0, clock() - began))
 
 
 def waiting_jobs(connection: "Connection") -> int:
@@ -73,6 +70,11 @@ def waiting_jobs(connection: "Connection") -> int:
     return int(row[0]) if row else 0
 
 
+WANT: Final = """
+insert into job (kind, about) {} on conflict (kind, about)
+do update set due = now(), tries = 0, version = job.version + 1
+"""
+DONE: Final = "with done as (delete from job where id = %s and version = %s)"
 COUNT: Final = """
 insert into job_total as t (kind, done, failed, seconds) values (%s, %s, %s, %s) on conflict (kind) do update
 set done = t.done + excluded.done, failed = t.failed + excluded.failed, seconds = t.seconds + excluded.seconds
@@ -80,5 +82,6 @@ set done = t.done + excluded.done, failed = t.failed + excluded.failed, seconds 
 CLAIM: Final = """
 update job set due = now() + make_interval(secs => %s), tries = tries + 1 where id = (
   select id from job where due <= now() order by due limit 1 for update skip locked)
-returning id, kind, about, tries, version
+returning id, kind, about, tries,
+  exists (select 1 from job other where other.due <= now() and other.id <> job.id), version
 """

@@ -1,10 +1,12 @@
 """How much people and organisations may store, and how fast they may send: quotas and rates, set by administrators."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.team.audit import record
 from backscroll.team.people import Person, person_of
+from backscroll.team.secrets import digest
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -15,6 +17,8 @@ ORG_RATE: Final = 128_000_000
 GIGABYTE: Final = 1_000_000_000
 MEGABYTE: Final = 1_000_000
 MAX_NUMBER: Final = 1_000_000
+NOTICED: Final = timedelta(seconds=30)
+"""How often it is noted that a device was seen."""
 
 
 class OverQuotaError(BackscrollError):
@@ -38,8 +42,9 @@ class Limits(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What a device may send now."""
+    """A device, and what it may send now."""
 
+    device: str
     rules: str = ""
     """The digest of the rules that it has to follow; empty if there are none."""
     person: str = ""
@@ -60,16 +65,21 @@ class Allowance(NamedTuple):
             raise OverQuotaError("your organisation", self.org_quota)
 
 
-def allowance_of(connection: "Connection", device: str) -> Allowance:
-    """What a device may send, by one statement."""
-    row = connection.execute(ALLOWANCE, (device,)).fetchone()
+def allowance_of(connection: "Connection", credential: str) -> Allowance | None:
+    """What the device with this credential may send, by one statement.
+
+    None if there is none, it was revoked, or its person disabled.
+    """
+    row = connection.execute(ALLOWANCE, (NOTICED, digest(credential))).fetchone()
     if row is None:
-        return Allowance()
-    rules, person, org, person_rate, org_rate, *sums = row
+        return None
+    device, is_news, rules, person, org, person_rate, org_rate, *sums = row
+    if is_news:  # a push takes several requests, and each write waits for the disk
+        connection.execute("update device set seen = now() where name = %s", (device,))
     stored = (int(value) if value is not None else None for value in sums)
     person_quota, org_quota, person_stored, org_stored = stored
     return Allowance(
-        rules, person, f"org {org}", person_rate or PERSON_RATE, org_rate or ORG_RATE, person_quota, org_quota,
+        device, rules, person, f"org {org}", person_rate or PERSON_RATE, org_rate or ORG_RATE, person_quota, org_quota,
         person_stored or 0, org_stored or 0,
     )  # fmt: skip
 
@@ -117,15 +127,18 @@ def parsed_limit(text: str, unit: int) -> int | None:
 
 def note_stored(connection: "Connection", device: str, size: int) -> None:
     """The objects of a device are so large in all."""
-    connection.execute("update device set stored_bytes = %s where name = %s", (size, device))
+    connection.execute(
+        "update device set stored_bytes = %s where name = %s and stored_bytes <> %s", (size, device, size)
+    )
 
 
 ALLOWANCE: Final = """
-select o.rules_digest, p.handle, o.id, l.person_rate, l.org_rate, coalesce(p.quota_bytes, l.person_bytes), l.org_bytes,
+select d.name, d.seen is null or d.seen < now() - %s, o.rules_digest, p.handle, o.id, l.person_rate, l.org_rate,
+  coalesce(p.quota_bytes, l.person_bytes), l.org_bytes,
   case when coalesce(p.quota_bytes, l.person_bytes) is not null then
     (select sum(stored_bytes) from device where person = p.id) end,
   case when l.org_bytes is not null then (
     select sum(every.stored_bytes) from device every join person q on q.id = every.person where q.org = o.id) end
 from device d join person p on p.id = d.person join org o on o.id = p.org left join org_limits l on l.org = o.id
-where d.name = %s
+where d.credential = %s and d.revoked is null and p.disabled is null
 """

@@ -132,16 +132,6 @@ def org_rules(connection: "Connection", device: str) -> OrgRules:
     return OrgRules(row[2], policy_of(rules_of(connection, row[0])), row[1]) if row else OrgRules()
 
 
-def digest_for(connection: "Connection", device: str) -> str:
-    """The digest of the rules that a machine has to follow; empty if there are none."""
-    row = connection.execute(
-        "select o.rules_digest from device d join person p on p.id = d.person join org o on o.id = p.org"
-        " where d.name = %s",
-        (device,),
-    ).fetchone()
-    return str(row[0]) if row else ""
-
-
 def note_projects(connection: "Connection", device: str, projects: Sequence[ToldProject]) -> None:
     """A machine tells the git remotes of all projects that it sends."""
     row = connection.execute("select id, person from device where name = %s for update", (device,)).fetchone()

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from backscroll.sync.http_remote import ToldProject
 from backscroll.sync.policy import OrgRules
-from backscroll.team.limits import Allowance, allowance_of
-from backscroll.team.project_rules import digest_for, note_projects, org_rules
+from backscroll.team.project_rules import note_projects, org_rules
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
@@ -17,16 +16,6 @@ class StoredRules:
 
     def __init__(self, database: "Database") -> None:
         self._database = database
-
-    def digest(self, device: str) -> str:
-        """The digest of the rules that a device has to follow; empty if there are none."""
-        with self._database.transaction() as connection:
-            return digest_for(connection, device)
-
-    def allowance(self, device: str) -> Allowance:
-        """What a device may send now."""
-        with self._database.transaction() as connection:
-            return allowance_of(connection, device)
 
     def rules(self, device: str) -> OrgRules:
         """The rules for a device."""

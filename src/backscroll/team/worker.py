@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
+from backscroll.archive.archive import Archive
 from backscroll.errors import BackscrollError, storage_error
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.changes import catalogue_stamp
 from backscroll.library.indexing.kept_news import take_news
+from backscroll.library.indexing.warm_chats import WarmChats
 from backscroll.library.machine import ensure_machine
 from backscroll.sync.forgotten_content import remove_forgotten
 from backscroll.sync.objects import devices_in, folder_of
@@ -76,6 +78,7 @@ class Worker:
         self._next_look = 0.0
         self._threads = threads
         self._more = threading.Condition()
+        self._warm = WarmChats()
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
@@ -136,8 +139,9 @@ class Worker:
         with next_job(self._database) as job:
             if job is None:
                 return False
-            with self._more:
-                self._more.notify()
+            if job.has_others:
+                with self._more:
+                    self._more.notify()
             with self._log.telling(job) if self._log else nullcontext():
                 try:
                     self._do(job)
@@ -164,9 +168,9 @@ class Worker:
             self._mask(job.about)
         if job.kind in {"index", "pull"}:
             owner = owner_of(job.about) or job.about
-            with exclusive(self._database, self._libraries.number(owner)):
-                if not self._is_erased(owner):
-                    self._bring_up_to_date(job)
+            with exclusive(self._database, self._libraries.number(owner)) as connection:
+                if owner not in to_be_erased(connection):
+                    self._bring_up_to_date(connection, job)
 
     def _look_for_expired(self) -> None:
         """Once in a while, have everyone's chats looked through whose turn it is."""
@@ -184,51 +188,52 @@ class Worker:
 
     def _mask(self, handle: str) -> None:
         """Mask secrets in what is in a library already."""
-        with exclusive(self._database, self._libraries.number(handle)):
-            is_changed = not self._is_erased(handle) and mask_library(self._database, self._libraries, handle)
+        with exclusive(self._database, self._libraries.number(handle)) as connection:
+            is_erased = handle in to_be_erased(connection)
+            is_changed = not is_erased and mask_library(self._database, self._libraries, handle)
         if is_changed:
             self._tell(handle, anew=True)
 
-    def _is_erased(self, handle: str) -> bool:
-        with self._database.transaction() as connection:
-            return handle in to_be_erased(connection)
-
-    def _bring_up_to_date(self, job: Job) -> None:
+    def _bring_up_to_date(self, connection: "Connection", job: Job) -> None:
         if job.kind == "index":  # a new person has an empty library, not none
             with self._libraries.own(job.about) as library:
                 library.update()
             return
-        with self._database.transaction() as connection:
-            masks = masks_arrivals(connection, owner_of(job.about))
-        own = OneDevice(self._objects, job.about)
-        pulled = take(self._libraries, self._objects, job.about, masks=masks, own=own)
-        if pulled.ignored:  # then objects were shortened
-            list(own.list())
-        with self._database.transaction() as connection:
-            note_stored(connection, job.about, own.size)
+        masks = masks_arrivals(connection, owner_of(job.about))
+        pulled, stored = take(self._libraries, self._objects, job.about, masks=masks, warm=self._warm)
+        note_stored(connection, job.about, stored)
         self._tell(owner_of(job.about), anew=bool(pulled.replaced or pulled.withdrawn))
         if pulled.problems:
             raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
 
     def _tell(self, handle: str, *, anew: bool = False) -> None:
         """Tell web processes that the library of a person has changed, or that texts in it are not there any more."""
-        with self._database.transaction() as connection:
+        with self._database.connection() as connection:
             connection.execute("select pg_notify(%s, %s)", (CHANGED, f"{handle} {ANEW}" if anew else handle))
 
 
 def take(
-    libraries: Libraries, objects: Remote, device: str, *, masks: bool = False, own: "OneDevice | None" = None
-) -> Pulled:
-    """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it."""
+    libraries: Libraries,
+    objects: Remote,
+    device: str,
+    *,
+    masks: bool = False,
+    warm: WarmChats | None = None,
+) -> tuple[Pulled, int]:
+    """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it.
+
+    Returns the size of all its objects, too.
+    """
+    own = OneDevice(objects, device)
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
-    with open_writer(settings) as writer:
-        before = catalogue_stamp(settings)
-        state = SyncState(settings.library / STATE)
-        try:
+    state = SyncState(settings.library / STATE)
+    try:
+        with open_writer(settings) as writer:
+            before = catalogue_stamp(settings)
             log_before, last_before, _ = state.pulled(device)
             pulled = pull(
-                lambda: nullcontext(writer), own or OneDevice(objects, device), state, own="",
+                lambda: nullcontext(writer), own, state, own="",
                 incoming=ArrivalMasks().segment if masks else lambda _, data: data,
             )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
@@ -238,9 +243,22 @@ def take(
                     return writer.is_forgotten(home, path, device)
 
                 remove_forgotten(objects, device, is_forgotten, last_before if is_same_log else 0)
-            pulled.withdrawn = withdraw(lambda: nullcontext(writer), objects, state, device)
-        finally:
-            state.close()
+                list(own.list())  # which are shorter now
+            withdrawal = withdraw(lambda: nullcontext(writer), own, own.found, state, device)
+            pulled.withdrawn = len(withdrawal.streams)
+        _index(libraries, device, writer, pulled, before, warm)
+        withdrawal.note(state, device)  # not before: an update would leave in the index what the archive has no more
+    finally:
+        state.close()
+    for problem in pulled.problems:
+        log.error("cannot take an object: %s", problem)
+    return pulled, sum(one.size for one in own.found)
+
+
+def _index(
+    libraries: Libraries, device: str, archive: Archive, pulled: Pulled, before: str, warm: WarmChats | None
+) -> None:
+    """Index what was taken into the archive, whose stamp was `before` until then."""
     with libraries.own(owner_of(device)) as library:
         if pulled.replaced or pulled.withdrawn:  # the index has words that the archive has no more
             library.rebuild()
@@ -249,10 +267,7 @@ def take(
             library.update()
             library.update()
         else:
-            take_news(library, writer, pulled.sources, before)
-    for problem in pulled.problems:
-        log.error("cannot take an object: %s", problem)
-    return pulled
+            take_news(library, archive, pulled.sources, before, warm)
 
 
 def _wait_for_notice(listening: "Connection", stop: threading.Event) -> None:
@@ -267,14 +282,13 @@ class OneDevice:
 
     def __init__(self, objects: Remote, device: str) -> None:
         self._objects, self._folder = objects, folder_of(device)
-        self.size = 0
-        """Of all objects, when they were last listed."""
+        self.found: list[RemoteObject] = []
+        """Its objects, when they were last listed."""
 
     def list(self, _: str = "") -> Iterator[RemoteObject]:
         """Its objects."""
-        found = list(self._objects.list(self._folder))
-        self.size = sum(one.size for one in found)
-        yield from found
+        self.found = list(self._objects.list(self._folder))
+        yield from self.found
 
     def get(self, name: str) -> bytes:
         """One of its objects."""
