@@ -157,3 +157,31 @@ def test_no_more_rows_are_kept_in_memory_than_allowed(served: Served, tmp_path: 
     assert max(loaded) > 0
     assert max(loaded) <= 5
     assert [found_by(served, person.handle, 2) for person in people] == [[2, 1, 1]] * 3
+
+
+def test_an_index_that_an_older_version_made_is_made_anew(served: Served, tmp_path: Path) -> None:
+    (person,) = invited(served, "noor")
+    machine = machine_of(served, person, tmp_path / "machine")
+    worker = worker_of(served, tmp_path)
+    append(machine, 1)
+    finish(worker)
+    taken = chats(served)
+    with psycopg.connect(served.context.database.address) as connection:
+        number = Libraries(tmp_path / "server", served.context.database).number("noor")
+        connection.execute("update backscroll.builds set content = content - 1 where org = %s", (number,))
+    (before,) = builds(served, number)
+    worker.look_for_work()
+    finish(worker)
+    (after,) = builds(served, number)
+    assert after > before
+    assert chats(served) == taken
+    assert found_by(served, "noor", 1) == [2, 1]
+    worker.look_for_work()
+    finish(worker)
+    assert builds(served, number) == [after]  # once is enough
+
+
+def builds(served: Served, person: int) -> list[int]:
+    with psycopg.connect(served.context.database.address) as connection:
+        found = connection.execute("select id from backscroll.builds where org = %s and is_current", (person,))
+        return [int(number) for (number,) in found]

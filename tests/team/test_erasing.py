@@ -184,7 +184,7 @@ def test_what_arrives_during_an_erasure_is_removed_too(place: Place) -> None:
         ask_erasure(connection, None, "ada", place.ada.org)
     until(lambda: not list(objects.list("backscroll/1/ada")))
     objects.put(stored.name, data)
-    Worker(database, objects, Libraries(place.folder, database)).look_for_objects()
+    Worker(database, objects, Libraries(place.folder, database)).look_for_work()
     until(lambda: not list(objects.list("backscroll/1/ada")))
     assert not (place.folder / "people" / "ada").exists()
 

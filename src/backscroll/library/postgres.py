@@ -6,7 +6,7 @@ from backscroll.library.library import Library
 from backscroll.settings import Settings
 from backscroll.store.base import Store
 from backscroll.store.postgres.shared import SharedStore
-from backscroll.store.postgres.store import PgStore
+from backscroll.store.postgres.store import PgStore, outdated
 
 
 def postgres_library(
@@ -27,3 +27,8 @@ def postgres_store(address: str, number: int) -> Store:
 def shared_store(address: str, shared: Mapping[int, Set[str]]) -> Store:
     """The chats that people share, by the numbers of these people, as one index; to be read."""
     return SharedStore(address, shared)
+
+
+def outdated_libraries(address: str) -> list[int]:
+    """The numbers of the people whose index an older version made: it should be made anew."""
+    return outdated(address)

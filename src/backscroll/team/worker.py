@@ -19,6 +19,7 @@ from backscroll.library.indexing.changes import catalogue_stamp
 from backscroll.library.indexing.kept_news import take_news
 from backscroll.library.indexing.warm_chats import WarmChats
 from backscroll.library.machine import ensure_machine
+from backscroll.library.postgres import outdated_libraries
 from backscroll.sync.forgotten_content import remove_forgotten
 from backscroll.sync.objects import devices_in, folder_of
 from backscroll.sync.pull import Pulled, pull
@@ -115,7 +116,7 @@ class Worker:
         while not stop.is_set():
             try:
                 if not has_looked:
-                    self.look_for_objects()
+                    self.look_for_work()
                     has_looked = True
                 self._do_all(stop)
                 self._look_for_expired()
@@ -149,14 +150,19 @@ class Worker:
                     raise storage_error(error, f"cannot do the job {job.kind} of {job.about}") from error
         return True
 
-    def look_for_objects(self) -> None:
-        """Want every device pulled that has objects: what was stored before a crash has no job."""
+    def look_for_work(self) -> None:
+        """Want done what no job says: what was stored before a crash, and indexes that an older version made."""
         devices = devices_in(self._objects.list())
         with self._database.transaction() as connection:
             erased = to_be_erased(connection)
             for device in devices:
                 owner = owner_of(device)
                 want(connection, *((ERASE, owner) if owner in erased else ("pull", device)))
+            old = connection.execute(
+                "select handle from person where id = any(%s)", (outdated_libraries(self._database.address),)
+            ).fetchall()
+            for (handle,) in old:
+                want(connection, "index", handle)
 
     def _do(self, job: Job) -> None:
         if job.kind == ERASE:
@@ -195,9 +201,14 @@ class Worker:
             self._tell(handle, anew=True)
 
     def _bring_up_to_date(self, connection: "Connection", job: Job) -> None:
-        if job.kind == "index":  # a new person has an empty library, not none
+        if job.kind == "index":  # a new person has an empty library, not none; an index may be of an older version
+            is_old = self._libraries.number(job.about) in outdated_libraries(self._database.address)
             with self._libraries.own(job.about) as library:
+                if is_old:
+                    library.rebuild()
                 library.update()
+            if is_old:
+                self._tell(job.about, anew=True)
             return
         masks = masks_arrivals(connection, owner_of(job.about))
         pulled, stored = take(self._libraries, self._objects, job.about, masks=masks, warm=self._warm)

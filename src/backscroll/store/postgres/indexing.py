@@ -11,6 +11,8 @@ from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.search.words import STAGES, facts_of, is_searched_by_tool, weight_of, words_of
 
+CONTENT: Final = 1
+"""Increased when the same text gets other words: an index that was made before is made anew."""
 MAX_POSITIONS: Final = 16_000
 """A tsvector has places for 16,383 words; what is longer is cut."""
 APART: Final = 16
@@ -57,7 +59,7 @@ class WordWriter:
             ):
                 fresh |= places.keys() - self._known
                 words += length
-                vector = vector_of(places, facts)
+                vector = vector_of(places, [*facts, f"file:{self._connection.build}.{spot.file}"])
                 told = (spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length)
                 rows.append((*told, *facts, *(None,) * (MOST_FACTS - len(facts)), vector))
             fresh |= {f"#{fact}" for fact in facts} - self._known

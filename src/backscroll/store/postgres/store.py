@@ -14,7 +14,7 @@ from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.postgres.checking import problems_of
 from backscroll.store.postgres.connection import OwnerRows, PgConnection
 from backscroll.store.postgres.faults import translate_errors
-from backscroll.store.postgres.indexing import WordWriter
+from backscroll.store.postgres.indexing import CONTENT, WordWriter
 from backscroll.store.postgres.migrate import is_current
 from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.roles import refuse_unsafe_roles
@@ -36,6 +36,17 @@ TABLES: Final = (
     "files", "chats", "records", "blocks", "calls", "shared_calls", "counted", "shared_answers", "spent", "problems",
     "links", "titles", "deleted", "marks", "words", "lexicon",
 )  # fmt: skip
+
+
+def outdated(address: str) -> list[int]:
+    """The organisations whose index has words by older rules."""
+    connection = PgConnection(address)
+    try:
+        with translate_errors():
+            found = connection.as_owner().execute(OUTDATED, (CONTENT,)).fetchall()
+    finally:
+        connection.close()
+    return [int(number) for (number,) in found]
 
 
 class PgStore:
@@ -187,7 +198,8 @@ class PgStore:
         raw = self._connection.as_owner()
         with translate_errors():
             found = raw.execute(
-                "insert into builds (org, is_current) values (%s, %s) returning id", (self.org, is_current)
+                "insert into builds (org, is_current, content) values (%s, %s, %s) returning id",
+                (self.org, is_current, CONTENT),
             ).fetchone()
         assert found is not None  # noqa: S101 - it returns what it inserted
         return int(found[0])
@@ -333,6 +345,7 @@ class PgStore:
         return views_of(self._connection)
 
 
+OUTDATED: Final = "select org from builds where is_current and content < %s order by org"
 CURRENT: Final = "select id from builds where org = %s and is_current"
 SIZE: Final = """
 select (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c

@@ -9,10 +9,15 @@ create function shared_files() returns table (build int, file bigint, chat bigin
     split_part(current_setting('backscroll.shared', true), ' ', 4)::bigint[]) $$;
 create function shared_builds() returns int[] language sql stable parallel safe
   as $$ select coalesce(split_part(current_setting('backscroll.shared', true), ' ', 1)::int[], '{}') $$;
+create function shared_by_build() returns table (build int, files tsquery) language sql stable parallel safe rows 20
+  as $$ select s.build, string_agg(format('''#file:%s.%s''', s.build, s.file), '|')::tsquery from shared_files() s group by 1 $$;
 create function visible_builds() returns int[] language sql stable parallel safe
   as $$ select this_build() || shared_builds() $$;
 create function shared_id(build int, id bigint) returns bigint language sql immutable parallel safe
   as $$ select (build::bigint << 40) + id $$;
+
+alter table builds add column content int not null default 0;
+comment on column builds.content is 'By which rules its words were made. A worker builds it anew if there are newer ones.';
 
 -- A role of its own reads them: a policy for one build is an equality, from which PostgreSQL knows much for its plans, and one
 -- for several is not.
@@ -54,8 +59,9 @@ select shared_id(build, id) as id, shared_id(build, record) as record, number, r
   id as raw_id, record as raw_record, chat as raw_chat, source_file as raw_source_file
 from blocks;
 
--- Words: of the build of the session, and of what is shared. The build is looked for once for each that shares something:
--- `offset 0` keeps PostgreSQL from finding a word in all builds first.
+-- Words: of the build of the session, and of what is shared. Each build that shares something is looked at by itself:
+-- `offset 0` keeps PostgreSQL from finding a word in all builds first. The file of a passage is one of its words, so that
+-- the index finds what is shared, and not all that its owner has.
 -- Words themselves are handed out only where they are looked at again: they are most of a row.
 drop function found(tsquery);
 create function found(query tsquery, has_words boolean default true)
@@ -71,8 +77,8 @@ language sql stable security definer rows 5000 set enable_seqscan = off set sear
   union all
   select shared_id(w.build, w.block), w.part, shared_id(w.build, w.file), shared_id(w.build, s.chat), w.time, w.weight,
     w.length, w.facts, case when has_words then w.tsv end
-  from unnest(shared_builds()) b(build)
-    cross join lateral (select * from words w where w.build + 0 = b.build and w.tsv @@ query offset 0) w
+  from shared_by_build() b
+    cross join lateral (select * from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query) offset 0) w
     join shared_files() s on s.build = w.build and s.file = w.file
 $$;
 
@@ -89,8 +95,8 @@ language sql stable security definer rows 5000 set enable_seqscan = off set sear
   union all
   select shared_id(w.build, w.block), w.part, shared_id(w.build, w.file), shared_id(w.build, s.chat), w.time, w.weight,
     w.length, w.facts, w.tsv
-  from unnest(shared_builds()) b(build)
-    cross join lateral (select * from words w where w.build = b.build offset 0) w
+  from shared_by_build() b
+    cross join lateral (select * from words w where w.build + 0 = b.build and w.tsv @@ b.files offset 0) w
     join shared_files() s on s.build = w.build and s.file = w.file
 $$;
 
@@ -118,9 +124,8 @@ language sql stable security definer set enable_seqscan = off set search_path = 
   select count(*) from (
     select 1 from words w where w.build + 0 = this_build() and w.tsv @@ query
     union all
-    select 1 from unnest(shared_builds()) b(build)
-      cross join lateral (select w.file from words w where w.build + 0 = b.build and w.tsv @@ query offset 0) w
-      join shared_files() s on s.build = b.build and s.file = w.file
+    select 1 from shared_by_build() b
+      cross join lateral (select 1 from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query) offset 0) w
     limit most) x
 $$;
 
@@ -131,9 +136,9 @@ language sql stable security definer set enable_seqscan = off set search_path = 
     where w.build + 0 = this_build() and w.tsv @@ query and (sees_all()
       or (f.machine, f.home) in (select * from visible_homes()) or f.source in (select * from visible_sources()))
     union all
-    select distinct shared_id(b.build, w.block) from unnest(shared_builds()) b(build)
-      cross join lateral (select w.block, w.file from words w where w.build + 0 = b.build and w.tsv @@ query offset 0) w
-      join shared_files() s on s.build = b.build and s.file = w.file
+    select distinct shared_id(b.build, w.block) from shared_by_build() b
+      cross join lateral (select w.block from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query)
+        offset 0) w
     limit most) x
 $$;
 
@@ -153,9 +158,11 @@ language sql stable security definer set enable_seqscan = off set search_path = 
   select distinct l.word from lexicon l where l.build = any(visible_builds()) and l.word like '%' || letters || '%'
 $$;
 
-revoke execute on function found(tsquery, boolean), shared_files(), shared_builds(), visible_builds(), shared_id(int, bigint)
+revoke execute on function found(tsquery, boolean), shared_files(), shared_builds(), shared_by_build(), visible_builds(),
+  shared_id(int, bigint)
   from public;
-grant execute on function found(tsquery, boolean), shared_files(), shared_builds(), visible_builds(), shared_id(int, bigint)
+grant execute on function found(tsquery, boolean), shared_files(), shared_builds(), shared_by_build(), visible_builds(),
+  shared_id(int, bigint)
   to backscroll_reader;
 grant usage on schema backscroll to backscroll_shared;
 grant select on files, chats, records, blocks, marks, builds, shared_files_rows, shared_chats_rows, shared_records_rows,
