@@ -15,7 +15,7 @@ from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.store.base import Store
 
 MAX_ROWS: Final = 100_000
-"""Of all libraries together: about 100 MB."""
+"""Of all libraries together: about 240 MB under load (docs/why/team-load.md)."""
 MAX_ROWS_OF_ONE: Final = 20_000
 HOLDER: Final = "chats in memory of"
 """Under this name the store has who keeps its chats; one that was made anew has nobody."""
