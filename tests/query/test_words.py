@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.query.signs import command_word
 from backscroll.query.words import BLOB, NAME, Preparation, camel_parts, normal, pairs_of, split_scripts
 
 PIECES = ("camelCase", "HTTPServer", "getUser2Name", "x1A", "snake_case", "Ünïcode", "éA", "日本語", "한국", "ไทย", "—",
@@ -39,6 +40,7 @@ def test_a_slash_command_is_not_about_the_tags_around_it() -> None:
         "<command-name>/exit</command-name>\n<command-message>exit</command-message>\n<command-args>now</command-args>"
     )
     assert Preparation().prepare(typed)[0].split() == ["/exit", "exit", "now"]
+    assert Preparation().prepare(typed)[1] == command_word("exit")
     said = "the client writes <command-name>/exit</command-name>"
     assert Preparation().prepare(said)[0] == said
 

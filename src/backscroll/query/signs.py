@@ -22,11 +22,18 @@ SIGN_FIRST: Final = re.compile(
 SIGN_LAST: Final = re.compile(r"(?<![\w.+#$-])[A-Za-z]\w{0,15}(?:\+\+|#)(?![\w#+])", re.ASCII)
 """`c++`, `C#`."""
 MAX_SIGN_LOOKBACK: Final = 18
+SLASH: Final = "\ua506"
+OTHER_SIGN: Final = re.compile(r"\W")
 
 
 def signed_word(word: str) -> str | None:
     """The word that stands for a name with signs; None if the word is not such a name."""
     return word.translate(LETTERS) if SIGN_FIRST.fullmatch(word) or SIGN_LAST.fullmatch(word) else None
+
+
+def command_word(name: str) -> str:
+    """The word that stands for a run of a slash command, which no text has by chance."""
+    return SLASH + OTHER_SIGN.sub(SLASH, name.translate(LETTERS))
 
 
 def name_pattern(word: str) -> str:

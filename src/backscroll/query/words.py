@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from backscroll.query.signs import signed_words
+from backscroll.query.signs import command_word, signed_words
 
 CLIENT_ROWS: Final = ("<command-", "<local-command-", "<bash-")
 """How a text begins that the client writes when a slash or shell command is typed."""
 CLIENT_TAG: Final = re.compile(r"</?(?:command|local-command|bash)-\w+>")
+COMMAND_NAME: Final = re.compile(r"<command-name>/?([^<\s]{1,100})</command-name>")
 ACCENTED: Final = tuple(zip("ёЁάέήίόύώΆΈΉΊΌΎΏ", "еЕαεηιουωΑΕΗΙΟΥΩ", strict=True))
 """Letters that are often written without their accent; the engine knows the Latin ones by itself."""
 LONGEST_WORD: Final = 200
@@ -73,13 +74,15 @@ class Preparation:
     def prepare(self, text: str) -> tuple[str, str]:
         """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
         text = normal(text)
+        commands: list[str] = []
         if text.startswith(CLIENT_ROWS):  # otherwise every slash command would be about "command", "name" and "args"
+            commands = [command_word(name) for name in COMMAND_NAME.findall(text)]
             text = CLIENT_TAG.sub(" ", text)
         if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
         data = text.encode("utf-8", "surrogatepass")
         classes = data.translate(CLASSES)
-        parts = [self._parts_of(data, classes), *sorted(signed_words(text))]
+        parts = [self._parts_of(data, classes), *sorted(signed_words(text)), *commands]
         if b"U" in classes:
             parts += _unspaced_parts(text)
         return text, " ".join(parts).strip()

@@ -7,6 +7,7 @@ from datetime import datetime
 from backscroll.errors import BackscrollError
 from backscroll.library.library import Library
 from backscroll.library.prompts.prompt import SavedPrompt
+from backscroll.query.signs import command_word
 from backscroll.query.tree import All, Field, Part, Phrase, Query
 
 
@@ -28,7 +29,7 @@ def command_uses(library: Library, prompts: Iterable[SavedPrompt]) -> dict[str, 
 
 
 def _query(prompt: SavedPrompt) -> Query:
-    parts: list[Part] = [Field("role", "=", "prompt"), Phrase(f"command-name /{prompt.name} command-name")]
+    parts: list[Part] = [Field("role", "=", "prompt"), Phrase(command_word(prompt.name))]
     with suppress(ValueError):  # a time that was edited by hand: count all of them
         parts.append(Field("after", ">=", datetime.fromisoformat(prompt.created)))
     return Query("", All(tuple(parts)))
