@@ -10,6 +10,7 @@ from backscroll.errors import BackscrollError, Busy, NoPermission, UsageError
 from backscroll.store.postgres import visible
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
+from backscroll.store.postgres.indexing import quoted
 from backscroll.store.postgres.pool import IDLE
 from backscroll.store.postgres.roles import READER, refuse_unsafe_roles
 from backscroll.store.postgres.store import PgStore
@@ -125,7 +126,15 @@ def test_a_statement_ends_in_time_and_sees_one_organisation(stores: tuple[Desk, 
     hidden = shared.store.within(SEEN)
     assert hidden.sql("select distinct machine from v_sessions", 9, 5.0).rows == [(HOME[0],)]
     assert hidden.sql("select distinct org from builds", 9, 5.0).rows == [(shared.store.org,)]  # type: ignore[attr-defined]
-    assert hidden.sql("select count(*) from found('zebra'::tsquery)", 9, 5.0).rows == [(0,)]
+    anywhere = " | ".join(f"'{build}=zebra'" for build in range(1, 200))  # also as the indexes of others have it
+    for asked in (quoted("zebra"), anywhere):
+        given = asked.replace("'", "''")
+        for source in (
+            f"found('{given}')",
+            f"chat_counts(array['{given}'])",
+            f"best_passages(array['{given}'], '{{1}}', '{{true}}', 1, 1, 0, 9)",
+        ):
+            assert hidden.sql(f"select count(*) from {source}", 9, 5.0).rows == [(0,)], source
 
 
 def test_without_rights_in_its_settings_nothing_can_be_read(address: str) -> None:

@@ -12,7 +12,7 @@ from backscroll.errors import UsageError
 from backscroll.store.postgres import shared_rows
 from backscroll.store.postgres.roles import SHARED_READER
 from backscroll.store.postgres.shared import SharedStore
-from backscroll.store.postgres.shared_rows import SHIFT
+from backscroll.store.postgres.sql_query import SHIFT
 from backscroll.store.postgres.store import PgStore
 from backscroll.store.reader import Hit, Scope, StoredChat, StoreReader
 from tests.contract.support import Desk

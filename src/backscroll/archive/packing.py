@@ -26,14 +26,14 @@ def pack(data: bytes) -> Packed:
     return Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
 
 
-def in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """The same bytes in pieces of about chunk size."""
+def in_chunks(pieces: Iterable[bytes], least: int | None = None) -> Iterable[bytes]:
+    """The same bytes in larger pieces: of the usual size of a chunk, or of at least so many bytes, but for the last."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size >= CHUNK:
+        if size >= (CHUNK if least is None else least):
             yield b"".join(held)
             held, size = [], 0
     if held:

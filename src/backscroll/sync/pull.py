@@ -12,7 +12,7 @@ from typing import Final
 from backscroll.archive.catalogue import AddedBytes
 from backscroll.archive.forgetting import owned_key
 from backscroll.archive.kept_file import KeptFile, Version
-from backscroll.archive.packing import pack
+from backscroll.archive.packing import in_chunks, pack
 from backscroll.archive.rewriting import ReplacedVersion, Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, NothingFound
@@ -57,6 +57,9 @@ Writing = Callable[[], AbstractContextManager[Writer]]
 
 LONGEST_NAME: Final = 2400
 """Of a home and a path, in bytes of a database: names are keys of its index. Claude Code writes no longer one."""
+RECEIVED_CHUNK: Final = 256 << 10
+"""What other machines sent is read from the archive only, text by text: smaller chunks than those of a home of this
+machine, whose files are read where they are, unpack sooner."""
 KINDS: Final = frozenset(map(str, FileKind))
 """Of the files that this version knows. Others are left on the remote until a version takes them that does."""
 Incoming = Callable[[str, bytes], bytes]
@@ -289,7 +292,9 @@ class _Receiver:
         version: Version | None = file.version(number)
         if (version.size if version else 0) != start:
             raise BackscrollError(f"a part of {file.name} of {self._machine} is missing", "run backscroll sync verify")
-        chunk, _ = self._writer.put(pack(data))
+        chunks = [
+            self._writer.put(pack(piece))[0] for piece in in_chunks(data.splitlines(keepends=True), RECEIVED_CHUNK)
+        ]
         end = start + len(data)
         bookmark = Bookmark(end, 0, 0, end, modified_ns, 0, 0, 0, 0)
         self._writer.add_chunks(
@@ -299,7 +304,7 @@ class _Receiver:
                 version=number - 1,
                 size=end,
                 modified_ns=modified_ns,
-                chunks=[chunk],
+                chunks=chunks,
                 bookmark=list(bookmark),
             )
         )

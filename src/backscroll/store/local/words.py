@@ -12,15 +12,19 @@ from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.text import SCHEMA
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.search import nodes
-from backscroll.store.search.engine import Match
+from backscroll.store.search.engine import ChatCount, FactCount, Match
+from backscroll.store.search.words import SAID_ROLES
 from backscroll.store.sql.chats import ChatRows
 
+WAS_SAID: Final = nodes.SomeOf(tuple(nodes.IsFact(f"role:{role}") for role in SAID_ROLES))
 MAX_FACTS: Final = 1000
 """How many roles, tools and marks are counted; a library has a few dozen."""
 
 
 class TantivyWords:
     """The text index at one moment, for one asker."""
+
+    finds_unlisted = True
 
     def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
         self.hidden = state.hidden
@@ -52,6 +56,9 @@ class TantivyWords:
             self._visible = ChatRows(self._rows).visible_files()
         return self._visible
 
+    def prepare(self, words: Iterable[str]) -> None:
+        """Nothing to do: looking up a word takes no time."""
+
     def frequency(self, word: str) -> int:
         """How many passages have a word; includes deleted passages until segments are merged."""
         return self._searcher.doc_freq("text", word)
@@ -79,6 +86,11 @@ class TantivyWords:
         """The number of matching passages by chat."""
         return count_by_chat(self._searcher, engine_query(query), self._shape.chat_of, files)
 
+    def said_by_chat(self, query: nodes.Node) -> dict[int, ChatCount]:
+        """The number of matching passages by chat, and of those among them that were said."""
+        said = self.count_by_chat(nodes.EachOf((query, WAS_SAID)))
+        return {chat: ChatCount(count, said.get(chat, 0)) for chat, count in self.count_by_chat(query).items()}
+
     def times_by_chat(self, query: nodes.Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
         """The time of the newest matching passage by chat, or of the oldest."""
         return times_by_chat(self._searcher, engine_query(query), self._shape.chat_of, files, oldest=oldest)
@@ -98,13 +110,13 @@ class TantivyWords:
         ).hits
         return self._placed(found, files)
 
-    def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, FactCount], dict[str, int]]:
         """How many matching passages have each fact, and how many are of each time or later."""
         asked: dict[str, Any] = {"facts": {"terms": {"field": "facts", "size": MAX_FACTS}}}
         for name, moment in since.items():
             asked[name] = {"range": {"field": "time", "ranges": [{"key": "in", "from": moment // 1000}]}}
         found = self._searcher.aggregate(engine_query(query), asked)
-        facts = {str(bucket["key"]): int(bucket["doc_count"]) for bucket in found["facts"]["buckets"]}
+        facts = {str(bucket["key"]): FactCount(int(bucket["doc_count"])) for bucket in found["facts"]["buckets"]}
         # The engine adds a bucket for what is before the range.
         later = {
             name: sum(int(bucket["doc_count"]) for bucket in found[name]["buckets"] if bucket["key"] == "in")

@@ -71,17 +71,18 @@ def vectors(made: Sequence[bytes]) -> Vectors:
     return Vectors(head + b"".join(part for one in made for part in (len(one).to_bytes(4, "big"), one)))
 
 
-def vector_of(places: Mapping[str, list[int]], facts: Iterable[str]) -> bytes:
-    """Words with their places, and facts, as PostgreSQL receives a tsvector."""
+def vector_of(places: Mapping[str, list[int]], facts: Iterable[str], build: int) -> bytes:
+    """Words with their places, and facts, as PostgreSQL receives a tsvector: each begins with the build."""
+    here = f"{build}="
     parts: list[bytes] = []
     for word, numbers in places.items():
-        parts.append(word.encode())
+        parts.append((here + word).encode())
         if len(numbers) == 1:
             parts.append(ONE_PLACE[numbers[0]])
         else:
             some = numbers[:MAX_PLACES]
             parts.append(struct.pack(f">xH{len(some)}H", len(some), *some))
-    without = [to_stored(f"#{fact}").encode() + b"\0\0\0" for fact in facts]
+    without = [to_stored(f"{here}#{fact}").encode() + b"\0\0\0" for fact in facts]
     return struct.pack(">i", len(places) + len(without)) + b"".join(parts) + b"".join(without)
 
 

@@ -31,13 +31,14 @@ SUPERUSER: Final = "postgres"
 SETTINGS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0777",  # the folder is private
-    "shared_buffers": "128MB",
     "max_connections": "200",
     "log_min_messages": "warning",
     "log_statement": "none",
     "log_min_error_statement": "panic",  # statements hold people's words
     "log_parameter_max_length_on_error": "0",
 }
+MIN_BUFFERS: Final = 128 << 20
+MAX_BUFFERS: Final = 1 << 30
 SUPERVISE: Final = (
     'exec 3<&0; "$@" 3<&- & server=$!; { cat >/dev/null; kill -INT $server 2>/dev/null; } <&3 3<&- & wait $server'
 )
@@ -57,7 +58,7 @@ class EmbeddedPostgres:
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, programs: Path | None = None) -> None:
         """`programs` is a folder with those of PostgreSQL 15 or later, if not the ones that we install."""
         self._folder = folder.absolute()
-        self._settings = {**SETTINGS, **(settings or {})}
+        self._settings = {**SETTINGS, "shared_buffers": f"{_buffers() >> 20}MB", **(settings or {})}
         self._user = _other_user()
         self._programs = programs or _programs()
         self._process: subprocess.Popen[bytes] | None = None
@@ -219,6 +220,11 @@ class EmbeddedPostgres:
         if self._user:
             options |= {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
         return options
+
+
+def _buffers() -> int:
+    """How many bytes PostgreSQL may keep of its tables: an eighth of the memory, within limits."""
+    return min(MAX_BUFFERS, max(MIN_BUFFERS, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8))
 
 
 def _environment() -> dict[str, str]:

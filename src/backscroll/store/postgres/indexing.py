@@ -9,9 +9,9 @@ from backscroll.store.base import PassageText
 from backscroll.store.postgres.arrays import array_of, vector_of, vectors
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
-from backscroll.store.search.words import STAGES, facts_of, is_searched_by_tool, weight_of, words_of
+from backscroll.store.search.words import SAID_ROLES, STAGES, facts_of, is_searched_by_tool, weight_of, words_of
 
-CONTENT: Final = 1
+CONTENT: Final = 2
 """Increased when the same text gets other words: an index that was made before is made anew."""
 MAX_POSITIONS: Final = 16_000
 """A tsvector has places for 16,383 words; what is longer is cut."""
@@ -59,8 +59,9 @@ class WordWriter:
             ):
                 fresh |= places.keys() - self._known
                 words += length
-                vector = vector_of(places, [*facts, f"file:{self._connection.build}.{spot.file}"])
-                told = (spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length)
+                vector = vector_of(places, [*facts, f"file:{spot.file}"], self._connection.build or 0)
+                is_said = spot.role in SAID_ROLES
+                told = (spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length, is_said)
                 rows.append((*told, *facts, *(None,) * (MOST_FACTS - len(facts)), vector))
             fresh |= {f"#{fact}" for fact in facts} - self._known
         made = {f"stage {stage}": str(mark) for stage, mark in enumerate(marks) if mark}
@@ -161,8 +162,12 @@ def analyze(connection: PgConnection) -> None:
 
 
 def quoted(word: str) -> str:
-    """A lexeme as a tsquery writes it."""
-    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+    """A lexeme as a tsquery writes it; the functions of the database replace `HERE` by the build."""
+    return f"'{HERE}" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+HERE: Final = "\ue000"
+"""Stands for the build before a word of a query. No word has it: it is no letter."""
 
 
 FIRST_ANALYZED: Final = 2_000
@@ -175,12 +180,14 @@ select n_live_tup, n_mod_since_analyze from pg_stat_all_tables where relid = 'ba
 ANALYZED: Final = ("words", "files", "chats", "records", "blocks", "calls", "counted", "spent", "links", "titles")
 MOST_FACTS: Final = 5
 """Of a passage: its role, its tool, and three that hold or do not."""
-KINDS: Final = ("bigint", "int", "bigint", "bigint", "real", "int", *("text",) * MOST_FACTS)
+KINDS: Final = ("bigint", "int", "bigint", "bigint", "real", "int", "boolean", *("text",) * MOST_FACTS)
 INSERT_WORDS: Final = """
-insert into words (block, part, file, time, weight, length, facts, tsv)
-select w.block, w.part, w.file, w.time, w.weight, w.length, array_remove(array[w.a, w.b, w.c, w.d, w.e], null), w.tsv
-from unnest(%s::bigint[], %s::int[], %s::bigint[], %s::bigint[], %s::real[], %s::int[], %s::text[], %s::text[],
-  %s::text[], %s::text[], %s::text[], %s::tsvector[]) as w (block, part, file, time, weight, length, a, b, c, d, e, tsv)
+insert into words (block, part, file, time, weight, length, said, facts, tsv)
+select w.block, w.part, w.file, w.time, w.weight, w.length, w.said,
+  array_remove(array[w.a, w.b, w.c, w.d, w.e], null), w.tsv
+from unnest(%s::bigint[], %s::int[], %s::bigint[], %s::bigint[], %s::real[], %s::int[], %s::boolean[], %s::text[],
+  %s::text[], %s::text[], %s::text[], %s::text[], %s::tsvector[])
+  as w (block, part, file, time, weight, length, said, a, b, c, d, e, tsv)
 on conflict do nothing
 """
 INSERT_LEXICON: Final = "insert into lexicon (word) select unnest(%s::text[]) on conflict do nothing"

@@ -32,7 +32,7 @@ class PgReader(SearchReader):
     @contextmanager
     def _words(self) -> Iterator[WordEngine]:
         with self._rows.transaction():
-            yield PgWords(self._rows)
+            yield PgWords(self._rows, self._connection.build)
 
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> PgReports:
         """The data for reports, for the chats that match a query and a period in microseconds."""

@@ -17,19 +17,18 @@ from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.reports import PgReports
 from backscroll.store.postgres.shared_rows import (
-    SHIFT,
     SharedFile,
     SharedRights,
     SharedRows,
     parts_of,
     shared_setting,
 )
+from backscroll.store.postgres.sql_query import SHIFT
 from backscroll.store.postgres.store import PgStore
 from backscroll.store.postgres.words import PgWords
 from backscroll.store.reader import PendingCounts, Scope, StatementResult
 from backscroll.store.report_rows import FollowingStep, TurnPassage
 from backscroll.store.search.engine import WordEngine
-from backscroll.store.search.nodes import HasWord
 from backscroll.store.search.words import STAGES, quoted
 from backscroll.store.sql.statements import select
 
@@ -98,7 +97,7 @@ class SharedReader(PgReader):
     @contextmanager
     def _words(self) -> Iterator[WordEngine]:
         with self._shared.transaction():
-            yield SharedWords(self._shared)
+            yield SharedWords(self._shared, None)
 
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""
@@ -153,14 +152,6 @@ class SharedWords(PgWords):
     def _build(self) -> tuple[int, int, int, bool]:
         ((passages, words, has_parts),) = select(self._rows, COUNTS)
         return 1 << 62, passages, words, has_parts
-
-    def frequency(self, word: str) -> int:
-        """How many passages have a word. It is counted by chat, which a rank asks for anyway."""
-        return sum(self.count_by_chat(HasWord(word)).values())
-
-    def visible_frequency(self, word: str) -> int:
-        """The same: nothing else is known."""
-        return self.frequency(word)
 
 
 BUILDS: Final = "select id, org from builds where org = any(%s) and is_current"

@@ -11,11 +11,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from backscroll.store.postgres.connection import PgConnection, run
+from backscroll.store.postgres.sql_query import SHIFT
 from backscroll.store.reader import Scope
 from backscroll.store.sql.statements import StatementRows
-
-SHIFT: Final = 40
-"""By how many bits the number of a build stands in front of an id; the database's `shared_id` has it too."""
 
 
 class SharedFile(NamedTuple):

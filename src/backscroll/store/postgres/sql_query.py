@@ -4,13 +4,15 @@ from collections.abc import Collection
 from itertools import count
 from typing import Any, Final, NamedTuple, Protocol
 
-from backscroll.store.postgres.indexing import quoted
+from backscroll.store.postgres.indexing import HERE, quoted
 from backscroll.store.search import nodes
 
 K1: Final = 1.2
 """The usual constant of bm25: how soon more of the same adds no more."""
 NOWHERE: Final = quoted("#nowhere")
 """What no passage has."""
+SHIFT: Final = 40
+"""By how many bits the number of a build stands in front of an id; the database's `shared_id` has it too."""
 MAX_NAMED_WORDS: Final = 200
 """Up to this many words that contain something are looked for one by one."""
 
@@ -21,6 +23,11 @@ class KnownWords(Protocol):
     @property
     def sees_everything(self) -> bool:
         """Whether nothing is hidden from the asker."""
+        ...
+
+    @property
+    def build(self) -> int | None:
+        """The build that passages are of; None if they are of several, and their ids say which."""
         ...
 
     def rarity(self, word: str) -> float:
@@ -35,8 +42,7 @@ class KnownWords(Protocol):
 class _Leaf(NamedTuple):
     """What counts for the rank: how much it is worth, and whether how often it occurs does."""
 
-    query: str
-    """The name of the parameter with its tsquery."""
+    lexemes: str
     worth: float
     is_word: bool
 
@@ -54,7 +60,7 @@ class SqlQuery:
         needed = self._needed(query) if exact is None else exact
         condition = self._condition(query) if exact is None else "true"
         self._exact = exact
-        looked_for = None if needed is None else f"cast({self._named(needed)} as tsquery)"
+        looked_for = None if needed is None else f"cast({self._named(needed)} as text)"
         source = f"found({looked_for or ''})"
         if (few := _few_passages(query)) is not None:
             source = f"found({self._named(list(few))}::bigint[])"
@@ -67,17 +73,35 @@ class SqlQuery:
         """The same, where the words of what matches are not looked at."""
         if condition == "true" and looked_for and few is None:
             self.without_words = f"from found({looked_for}, false) w where true{scope}"
+        self.lexemes = exact if files is None else None
+        """What a passage must have, if that alone decides whether it matches."""
 
-    def scores(self, words: KnownWords) -> tuple[str, str]:
+    def ranked(self) -> dict[str, Any] | None:
+        """What `best_passages` takes; None if more than words decides which passages match."""
+        if self.lexemes is None:
+            return None
+        leaves = self._leaves(self._query, 1.0)
+        needed = next((n for n in range(len(leaves), 0, -1) if _any_of(leaves[:n]) == self.lexemes), 0)
+        if not needed:
+            leaves, needed = [_Leaf(self.lexemes, 0.0, is_word=False), *leaves], 1
+        return {
+            "queries": [leaf.lexemes for leaf in leaves],
+            "worths": [leaf.worth * (K1 + 1 if leaf.is_word else 1.0) for leaf in leaves],
+            "are_words": [leaf.is_word for leaf in leaves],
+            "needed": needed,
+        }
+
+    def scores(self) -> tuple[str, str]:
         """The score of a passage in SQL, with one occurrence of each word and with all of them."""
         first, second = ["0.0"], ["0.0"]
-        for leaf in self._leaves(self._query, 1.0, words):
+        for leaf in self._leaves(self._query, 1.0):
             worth = f"factor{next(self._numbers)}"
             self.factors[worth] = leaf.worth
-            has = f"case when {self._has(leaf)} then cast(:{worth} as float8)"
+            query = self._tsquery(leaf.lexemes)
+            has = f"case when tsv @@ {query} then cast(:{worth} as float8)"
             if leaf.is_word:
                 first.append(f"{has} * {K1 + 1} / (1 + norm) else 0 end")
-                rank = f"ts_rank('{{1,1,1,1}}', tsv, cast(:{leaf.query} as tsquery))"
+                rank = f"ts_rank('{{1,1,1,1}}', tsv, {query})"
                 often = f"greatest(1, .65 * {rank} / (1.0001 - {rank}))"
                 second.append(f"{has} * {often} * {K1 + 1} / ({often} + norm) else 0 end")
             else:
@@ -85,34 +109,35 @@ class SqlQuery:
                     parts.append(f"{has} else 0 end")
         return " + ".join(first), " + ".join(second)
 
-    def _has(self, leaf: _Leaf) -> str:
-        """Whether a passage has it. If it is all that is looked for, each has."""
-        text = self.values[leaf.query]
-        return "true" if self._exact in {text, f"({text})"} else f"tsv @@ cast(:{leaf.query} as tsquery)"
+    def _tsquery(self, lexemes: str) -> str:
+        """A tsquery for the words of a passage, of the build that it is in."""
+        if self._words.build is None:
+            return f"of_build({self._named(lexemes)}, (block >> {SHIFT})::int)"
+        return f"cast({self._named(lexemes.replace(HERE, f'{self._words.build}='))} as tsquery)"
 
     def _named(self, value: Any) -> str:  # noqa: ANN401
         name = f"value{next(self._numbers)}"
         self.values[name] = value
         return f":{name}"
 
-    def _leaves(self, node: nodes.Node, factor: float, words: KnownWords) -> list[_Leaf]:
+    def _leaves(self, node: nodes.Node, factor: float) -> list[_Leaf]:
         match node:
             case nodes.HasWord(word):
-                return [_Leaf(self._named(quoted(word))[1:], factor * words.rarity(word), is_word=True)]
+                return [_Leaf(quoted(word), factor * self._words.rarity(word), is_word=True)]
             case nodes.HasPhrase(given, gap):
-                worth = factor * sum(words.rarity(word) for word in given)
-                return [_Leaf(self._named(phrase(given, gap))[1:], worth, is_word=False)]
+                worth = factor * sum(self._words.rarity(word) for word in given)
+                return [_Leaf(phrase(given, gap), worth, is_word=False)]
             case nodes.HasBeginning(given):
-                return [_Leaf(self._named(beginning(given))[1:], factor, is_word=False)]
+                return [_Leaf(beginning(given), factor, is_word=False)]
             case nodes.SomeOf(parts):
-                return [leaf for part in parts for leaf in self._leaves(part, factor, words)]
+                return [leaf for part in parts for leaf in self._leaves(part, factor)]
             case nodes.EachOf(parts, _, also):
-                return [leaf for part in (*parts, *also) for leaf in self._leaves(part, factor, words)]
+                return [leaf for part in (*parts, *also) for leaf in self._leaves(part, factor)]
             case nodes.Weighed(part, more):
-                return self._leaves(part, factor * more, words)
+                return self._leaves(part, factor * more)
             case nodes.Worth(part, score):
                 lexemes = self._lexemes(part)
-                return [_Leaf(self._named(lexemes)[1:], factor * score, is_word=False)] if lexemes else []
+                return [_Leaf(lexemes, factor * score, is_word=False)] if lexemes else []
             case _:
                 return []
 
@@ -137,6 +162,8 @@ class SqlQuery:
             case nodes.SomeOf(parts):
                 each = [self._lexemes(part) for part in parts]
                 return None if None in each else " | ".join(f"({one})" for one in each)
+            case nodes.EachOf((only,), (), _):
+                return self._lexemes(only)
             case nodes.EachOf(parts, but_not, _) if parts:
                 each = [self._lexemes(part) for part in parts]
                 never = [self._lexemes(part) for part in but_not]
@@ -186,11 +213,14 @@ class SqlQuery:
             case nodes.HasPart(letters):
                 return self._has_part(letters)
             case _:
-                return f"w.tsv @@ cast({self._named(self._lexemes(node))} as tsquery)"
+                return f"w.tsv @@ {self._tsquery(self._lexemes(node) or NOWHERE)}"
 
     def _has_part(self, letters: str) -> str:
         found = self._words.words_with(letters)
-        return f"tsvector_to_array(w.tsv) && {self._named(found)}::text[]"
+        if self._words.build is None:
+            here = f"(select (block >> {SHIFT})::int || '=' || word from unnest({self._named(found)}::text[]) word)"  # noqa: S608
+            return f"tsvector_to_array(w.tsv) && array{here}"
+        return f"tsvector_to_array(w.tsv) && {self._named([f'{self._words.build}={word}' for word in found])}::text[]"
 
 
 def _few_passages(node: nodes.Node) -> tuple[int, ...] | None:
@@ -199,6 +229,11 @@ def _few_passages(node: nodes.Node) -> tuple[int, ...] | None:
     return next(
         (part.blocks for part in parts if isinstance(part, nodes.IsOneOf) and len(part.blocks) <= MAX_NAMED_WORDS), None
     )
+
+
+def _any_of(leaves: list[_Leaf]) -> str:
+    """What a passage has that has one of these, as `_lexemes` writes it."""
+    return leaves[0].lexemes if len(leaves) == 1 else " | ".join(f"({leaf.lexemes})" for leaf in leaves)
 
 
 def phrase(words: tuple[str, ...], gap: int = 0) -> str:

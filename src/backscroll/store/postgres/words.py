@@ -3,20 +3,16 @@
 import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from backscroll.store.postgres.indexing import quoted
 from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
 from backscroll.store.search import nodes
-from backscroll.store.search.engine import Match
-from backscroll.store.search.words import STAGES
+from backscroll.store.search.engine import ChatCount, FactCount, Match
+from backscroll.store.search.words import SAID_ROLES, STAGES
 from backscroll.store.sql.statements import RowReader, ScopedRows, array, select
 
 MAX_TOOLS: Final = 10_000
-MAX_COUNTED_PASSAGES: Final = 20_000
-"""Beyond, it does not matter how frequent a word is."""
-FREQUENT: Final = 20
-"""Up to one in so many passages, frequencies are counted: the rank depends on them."""
 B: Final = 0.75
 """The usual constant of bm25: how much the length of a passage counts."""
 
@@ -31,11 +27,14 @@ class PgWords:
     """The words at one moment, for one asker: PostgreSQL itself limits them to what the asker may see."""
 
     hidden: tuple[nodes.Node, ...] = ()
+    finds_unlisted = False
 
-    def __init__(self, rows: ScopedRows) -> None:
+    def __init__(self, rows: ScopedRows, build: int | None) -> None:
+        """`build` is the one that passages are of; None if they are of several, and their ids say which."""
         self._rows = rows
-        self._frequencies: dict[str, int] = {}
-        self._counts: dict[str, dict[int, int]] = {}
+        self.build = build
+        self._by_word: dict[str, dict[int, ChatCount]] = {}
+        self._counts: dict[str, dict[int, ChatCount]] = {}
 
     @property
     def marks(self) -> list[int]:
@@ -72,23 +71,28 @@ class PgWords:
         """None: PostgreSQL sees nothing else."""
         return None
 
+    def prepare(self, words: Iterable[str]) -> None:
+        """Count these words by chat, in one statement: the rank asks for all of it."""
+        fresh = set(words) - self._by_word.keys()
+        known = sorted(self.known(fresh))
+        counts = self._counted([quoted(word) for word in known])
+        self._by_word |= {word: {} for word in fresh} | dict(zip(known, counts, strict=True))
+
     def frequency(self, word: str) -> int:
-        """About how many passages have a word: those that are too many are not counted to the end."""
-        if word not in self._frequencies:
-            most = max(MAX_COUNTED_PASSAGES, self.total // FREQUENT + 1)
-            ((found,),) = select(self._rows, "select frequency(cast(? as tsquery), ?)", (quoted(word), most))
-            self._frequencies[word] = found
-        return self._frequencies[word]
+        """How many passages have a word that the asker may see."""
+        return sum(count.found for count in self._of_word(word).values())
 
     def visible_frequency(self, word: str) -> int:
-        """How many passages have a word that the asker may see: exactly, unless they are very many."""
-        statement = "select visible_frequency(cast(? as tsquery), ?)"
-        ((found,),) = select(self._rows, statement, (quoted(word), MAX_COUNTED_PASSAGES))
-        return int(found)
+        """The same."""
+        return self.frequency(word)
 
     def known(self, words: Iterable[str]) -> set[str]:
         """Which of these words are in some passage, or were."""
-        return {word for (word,) in self._rows.execute("select known_words(:words)", {"words": list(words)})}
+        given = set(words)
+        found = {word for word in given if self._by_word.get(word)}
+        if asked := sorted(given - self._by_word.keys()):
+            found |= {word for (word,) in self._rows.execute("select known_words(:words)", {"words": asked})}
+        return found
 
     def endings(self, beginning: str, limit: int) -> list[tuple[str, int]]:
         """Words with this beginning; of many, not how frequent they are."""
@@ -103,11 +107,36 @@ class PgWords:
     def count_by_chat(self, query: nodes.Node, files: Collection[int] | None = None) -> dict[int, int]:
         """The number of matching passages by chat."""
         asked = self._asked(query, files)
-        key = f"{asked.without_words} {asked.values}"
-        if key not in self._counts:  # a rank asks again for what was counted to find out how frequent a word is
-            statement = f"select w.chat, {self._counted} {asked.without_words} group by w.chat"
-            self._counts[key] = dict(select(self._rows, statement, asked.values))
-        return self._counts[key]
+        if asked.lexemes is not None:
+            return {chat: count.found for chat, count in self.said_by_chat(query).items()}
+        return dict(
+            select(self._rows, f"select w.chat, {self._count} {asked.without_words} group by w.chat", asked.values)
+        )
+
+    def said_by_chat(self, query: nodes.Node) -> dict[int, ChatCount]:
+        """The number of matching passages by chat, and of those among them that were said."""
+        if isinstance(query, nodes.HasWord):
+            return self._of_word(query.word)
+        lexemes = self._asked(query, None).lexemes
+        if lexemes is None:
+            found = self.count_by_chat(query)
+            said = self.count_by_chat(nodes.EachOf((query, WAS_SAID)))
+            return {chat: ChatCount(count, said.get(chat, 0)) for chat, count in found.items()}
+        return self._counted([lexemes])[0]
+
+    def _of_word(self, word: str) -> dict[int, ChatCount]:
+        self.prepare([word])
+        return self._by_word[word]
+
+    def _counted(self, queries: list[str]) -> list[dict[int, ChatCount]]:
+        """How many passages of each chat match each of these; a rank asks again for what was counted."""
+        fresh = [query for query in queries if query not in self._counts]
+        self._counts |= {query: {} for query in fresh}
+        if fresh:
+            rows = self._rows.execute("select * from chat_counts(:queries)", {"queries": fresh})
+            for number, chat, found, said in rows:
+                self._counts[fresh[number - 1]][chat] = ChatCount(found, said)
+        return [self._counts[query] for query in queries]
 
     def times_by_chat(self, query: nodes.Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
         """The time of the newest matching passage by chat, or of the oldest."""
@@ -120,12 +149,16 @@ class PgWords:
     def best(self, query: nodes.Node, limit: int, files: Collection[int] | None = None) -> list[Match]:
         """The best passages: bm25 with one occurrence of each word, then those again with how often each occurs."""
         asked = self._asked(query, files)
-        first, second = asked.scores(self)
-        if "tsv" in first:
-            statement = BEST.format(norm=self._norm, matching=asked.matching, first=first, second=second)
+        base, slope = self._norm
+        if (ranked := asked.ranked()) is not None:
+            scope = "" if self.sees_everything else " where w.file in (select id from files)"
+            values = {**ranked, "base": base, "slope": slope, "most": limit}
+            found = select(self._rows, BEST_PASSAGES + scope, values)
         else:
-            statement = BEST_AGAIN.format(norm=self._norm, matching=asked.without_words, first=first, second=second)
-        found = select(self._rows, statement, {**asked.values, **asked.factors, "most": limit})
+            first, second = asked.scores()
+            norm = f"{base} + {slope} * w.length"
+            statement = BEST.format(norm=norm, matching=asked.matching, first=first, second=second)
+            found = select(self._rows, statement, {**asked.values, **asked.factors, "most": limit})
         return [Match(float(score), chat, block) for score, chat, block in found]
 
     def by_time(
@@ -141,18 +174,25 @@ class PgWords:
         found = select(self._rows, statement, {**asked.values, "most": limit, "before": offset})
         return [Match(time, chat, block) for time, chat, block in found]
 
-    def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, FactCount], dict[str, int]]:
         """How many matching passages have each fact, and how many are of each time or later."""
+        facts: dict[str, FactCount] = {}
+        later = dict.fromkeys(since, 0)
+        names = sorted(since, key=lambda name: since[name])
+        for having, reached, found, example in self._fact_counts(query, sorted(at // 1000 for at in since.values())):
+            for fact in having:
+                before = facts.get(fact)
+                facts[fact] = FactCount(found + (before.found if before else 0), example)
+            for name in names[:reached]:
+                later[name] += found
+        return facts, later
+
+    def _fact_counts(self, query: nodes.Node, times: list[int]) -> Iterable[Any]:
         asked = self._asked(query, None)
-        facts = select(self._rows, FACTS.format(matching=asked.without_words), asked.values)
-        later = {}
-        for name, moment in since.items():
-            ((later[name],),) = select(
-                self._rows,
-                f"select count(distinct w.block) {asked.without_words} and w.time >= :since",
-                {**asked.values, "since": moment // 1000},
-            )
-        return dict(facts), later
+        if asked.lexemes is not None:
+            return select(self._rows, FACT_COUNTS, {"query": asked.lexemes, "times": times})
+        counts = FACTS.format(count=self._count, matching=asked.without_words)
+        return select(self._rows, counts, {**asked.values, "times": times})
 
     def ages(self, chats: Iterable[int]) -> Mapping[int, int]:
         """The places of these chats by age."""
@@ -172,19 +212,20 @@ class PgWords:
         return [word for (word,) in select(self._rows, "select words_with(?)", (letters,))]
 
     @property
-    def _counted(self) -> str:
+    def _count(self) -> str:
         return "count(distinct w.block)" if self._build[3] else "count(*)"
 
     @property
-    def _norm(self) -> str:
+    def _norm(self) -> tuple[float, float]:
+        """By how much the length of a passage counts: what each has, and what each of its words adds."""
         _, passages, words, _ = self._build
-        usual = max(1.0, words / max(1, passages))
-        return f"{K1} * ({1 - B} + {B / usual} * w.length)"
+        return K1 * (1 - B), K1 * B / max(1.0, words / max(1, passages))
 
     def _asked(self, query: nodes.Node, files: Collection[int] | None) -> SqlQuery:
         return SqlQuery(self, query, files)
 
 
+WAS_SAID: Final = nodes.SomeOf(tuple(nodes.IsFact(f"role:{role}") for role in SAID_ROLES))
 BUILD: Final = "select last_block, passages, words, has_parts from builds where id = this_build()"
 BY_AGE: Final = """
 select id from chats where id in (select value from json_each(?)) order by coalesce(last_active, 0) desc, name desc
@@ -198,17 +239,10 @@ first as (
   select * from (select *, weight * ({first}) as score from matching) scored order by score desc, block limit :most)
 select max(weight * ({second})) as score, chat, block from first group by chat, block order by score desc, block
 """
-BEST_AGAIN: Final = """
-with first as (
-  select block, part from (select w.block, w.part, w.weight * ({first}) as score from (
-    select w.block, w.part, w.weight, {norm} as norm {matching}) w) scored
-  order by score desc, block limit :most)
-select max(weight * ({second})) as score, chat, block from (
-  select w.*, {norm} as norm from found(array(select block from first)) w join first using (block, part)) w
-group by chat, block order by score desc, block
-"""
-"""The same where the first score needs no words: they are read of the best only."""
+BEST_PASSAGES: Final = """
+select score, chat, block
+from best_passages(:queries, :worths, :are_words, :needed, :base, :slope, :most) w"""
+FACT_COUNTS: Final = "select facts, later, found, example from fact_counts(:query, cast(:times as bigint[]))"
 FACTS: Final = """
-with matching as materialized (select distinct w.block, w.facts {matching})
-select fact, count(*) from matching, unnest(facts) fact group by 1
+select w.facts, width_bucket(w.time, cast(:times as bigint[])), {count}, min(w.block) {matching} group by 1, 2
 """

@@ -118,6 +118,8 @@ class Compiler:
         must_not = list(self._engine.hidden)
         files = self._engine.visible_files()
         accepted = [set(files)] if files is not None else []
+        texts = [leaf.text for leaf in leaves(query.root) if isinstance(leaf, (Word, Phrase))]
+        self._engine.prepare(word for text in texts for word in words_of(text))
         for part in query.root.parts:
             if isinstance(part, Word):
                 terms += self._words(part)
@@ -179,8 +181,8 @@ class Compiler:
         if len(term.words) != 1:
             return term
         forms = forms_of(term.words[0])
-        known = self._engine.known(forms)
-        found = ((form, self._engine.frequency(form)) for form in forms if form in known)
+        self._engine.prepare(forms)
+        found = ((form, self._engine.frequency(form)) for form in forms)
         return term._replace(forms=tuple((form, count) for form, count in found if 0 < count <= most))
 
     def _part(self, part: Part) -> Node:

@@ -16,6 +16,22 @@ class Match(NamedTuple):
     block: int
 
 
+class ChatCount(NamedTuple):
+    """How many passages of a chat match."""
+
+    found: int
+    said: int
+    """How many of them are titles, prompts or answers."""
+
+
+class FactCount(NamedTuple):
+    """How many passages have a fact."""
+
+    found: int
+    example: int | None = None
+    """One of them, if the engine came across it while it counted."""
+
+
 class WordEngine(Protocol):
     """Finds passages by their words, as far as the asker may see them, at one moment.
 
@@ -42,8 +58,17 @@ class WordEngine(Protocol):
         """What no query finds, because the rows no longer have it."""
         ...
 
+    @property
+    def finds_unlisted(self) -> bool:
+        """Whether it also finds passages of chats that no list shows."""
+        ...
+
     def visible_files(self) -> list[int] | None:
         """The files that a query has to be limited to; None if the engine sees nothing else."""
+        ...
+
+    def prepare(self, words: Iterable[str]) -> None:
+        """These words will be asked for: an engine may look them up together."""
         ...
 
     def frequency(self, word: str) -> int:
@@ -70,6 +95,10 @@ class WordEngine(Protocol):
         """The number of matching passages by chat."""
         ...
 
+    def said_by_chat(self, query: Node) -> Mapping[int, ChatCount]:
+        """The number of matching passages by chat, and of those among them that were said."""
+        ...
+
     def times_by_chat(self, query: Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
         """The time of the newest matching passage by chat, or of the oldest."""
         ...
@@ -84,7 +113,7 @@ class WordEngine(Protocol):
         """The newest passages, or the oldest, in order."""
         ...
 
-    def facts(self, query: Node, since: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    def facts(self, query: Node, since: Mapping[str, int]) -> tuple[dict[str, FactCount], dict[str, int]]:
         """How many matching passages have each fact, and how many are of each time, in microseconds, or later."""
         ...
 

@@ -8,7 +8,7 @@ from backscroll.query.tree import Query
 from backscroll.store.batches import readable
 from backscroll.store.reader import Facets
 from backscroll.store.search.compile import Compiler
-from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.engine import FactCount, WordEngine
 from backscroll.store.search.nodes import EachOf, InFiles, IsFact, Node
 from backscroll.store.search.search import matching_chats
 from backscroll.store.sql.statements import ScopedRows, array, select
@@ -25,7 +25,7 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
         files = [file for (file,) in select(rows, FILES, (array(matches),))]
         allowed = files if compiled.files is None else [file for file in files if file in compiled.files]
         whole = EachOf((whole, InFiles(tuple(allowed))))
-    elif unlisted := [file for (file,) in select(rows, UNLISTED)]:
+    elif engine.finds_unlisted and (unlisted := [file for (file,) in select(rows, UNLISTED)]):
         whole = EachOf((whole,), but_not=(InFiles(tuple(unlisted)),))
     facts, later = engine.facts(whole, since)
     projects: Counter[str] = Counter()
@@ -37,11 +37,12 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
         for counter, lines in ((models, model_lines), (machines, machine_lines)):
             for name in filter(None, lines.split("\n")):
                 counter[readable(name)] += matches[chat]
-    tools = Counter({name.removeprefix("tool:"): count for name, count in facts.items() if name.startswith("tool:")})
+    tools = [(name, count) for name, count in facts.items() if name.startswith("tool:")]
+    tools.sort(key=lambda one: -one[1].found)
     return Facets(
         total=sum(matches.values()),
-        roles={name.removeprefix("role:"): count for name, count in facts.items() if name.startswith("role:")},
-        tools={_original_spelling(rows, engine, whole, name): count for name, count in tools.most_common(MAX_TOOLS)},
+        roles={name.removeprefix("role:"): count.found for name, count in facts.items() if name.startswith("role:")},
+        tools=_as_written(rows, engine, whole, tools[:MAX_TOOLS]),
         since=later,
         projects=projects,
         models=models,
@@ -49,17 +50,25 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
     )
 
 
-def _original_spelling(rows: ScopedRows, engine: WordEngine, whole: Node, tool: str) -> str:
-    """The name of a tool as it is written in a match: the index has it in small letters."""
-    found = engine.best(EachOf((whole, IsFact(f"tool:{tool}"))), 1)
-    names = [name for match in found for (name,) in select(rows, TOOL, (match.block,)) if name]
-    return names[0] if names and names[0].lower() == tool else tool
+def _as_written(
+    rows: ScopedRows, engine: WordEngine, whole: Node, tools: list[tuple[str, FactCount]]
+) -> dict[str, int]:
+    """The names of tools as they are written in a match: the index has them in small letters."""
+    examples = []
+    for fact, count in tools:
+        if count.example is not None:
+            examples.append(count.example)
+        else:
+            examples += [match.block for match in engine.best(EachOf((whole, IsFact(fact))), 1)]
+    written = {name.lower(): name for (name,) in select(rows, TOOLS, (array(examples),)) if name}
+    names = [(fact.removeprefix("tool:"), count.found) for fact, count in tools]
+    return {written.get(name, name): count for name, count in names}
 
 
 CHATS: Final = "select id, project, models, machines from chats where id in (select value from json_each(?))"
-TOOL: Final = """
-select coalesce(b.tool, i.tool) from blocks b left join blocks i on i.call = b.call and i.role = 'input'
-where b.id = ? limit 1
+TOOLS: Final = """
+select coalesce(b.tool, (select i.tool from blocks i where i.call = b.call and i.role = 'input' limit 1)) from blocks b
+where b.id in (select value from json_each(?))
 """
 FILES: Final = "select id from files where chat in (select value from json_each(?))"
 UNLISTED: Final = "select id from files where chat is null or chat in (select id from chats where silent)"

@@ -18,17 +18,14 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from backscroll.conversation.passages import Role
 from backscroll.store.search.compile import CompiledQuery, QueryTerm
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.nodes import (
     EachOf,
     HasPhrase,
     HasWord,
-    IsFact,
     IsOneOf,
     Node,
-    SomeOf,
     Weighed,
     Worth,
     either,
@@ -150,10 +147,8 @@ class Ranking:
 
     def _add(self, counts: dict[int, float], query: Node, worth: float) -> None:
         """Add how much a chat has of this: what was said counts more."""
-        said = EachOf((query, WAS_SAID))
-        for asked, weight in ((query, NOT_SAID), (said, SAID - NOT_SAID)):
-            for chat, count in self._engine.count_by_chat(asked).items():
-                counts[chat] += worth * weight * count
+        for chat, count in self._engine.said_by_chat(query).items():
+            counts[chat] += worth * (NOT_SAID * count.found + (SAID - NOT_SAID) * count.said)
 
     def _passages(self) -> Node:
         """The matching passages, those with the rarer words first."""
@@ -211,6 +206,3 @@ def by_matches(engine: WordEngine, matches: Mapping[int, int], ranked: Mapping[i
     ages = engine.ages(matches) if len(ranked) < len(matches) else {}
     rest = sorted((-count, ages[chat], chat) for chat, count in matches.items() if chat not in ranked)
     return [chat for _, _, chat in rest]
-
-
-WAS_SAID: Final = SomeOf(tuple(IsFact(f"role:{role}") for role in (Role.TITLE, Role.PROMPT, Role.ANSWER)))

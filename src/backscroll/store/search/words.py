@@ -14,6 +14,8 @@ STAGES: Final = (
     (Role.INPUT, Role.OUTPUT, Role.OTHER),
 )
 """The stages of indexing, in order."""
+SAID_ROLES: Final = (Role.TITLE, Role.PROMPT, Role.ANSWER)
+"""What people and the model said to each other; the rest counts less for a chat as a whole."""
 WEIGHTS: Final = {
     Role.TITLE: 2.6,
     Role.PROMPT: 2.2,

@@ -9,8 +9,6 @@ create function shared_files() returns table (build int, file bigint, chat bigin
     split_part(current_setting('backscroll.shared', true), ' ', 4)::bigint[]) $$;
 create function shared_builds() returns int[] language sql stable parallel safe
   as $$ select coalesce(split_part(current_setting('backscroll.shared', true), ' ', 1)::int[], '{}') $$;
-create function shared_by_build() returns table (build int, files tsquery) language sql stable parallel safe rows 20
-  as $$ select s.build, string_agg(format('''#file:%s.%s''', s.build, s.file), '|')::tsquery from shared_files() s group by 1 $$;
 create function visible_builds() returns int[] language sql stable parallel safe
   as $$ select this_build() || shared_builds() $$;
 create function shared_id(build int, id bigint) returns bigint language sql immutable parallel safe
@@ -59,89 +57,6 @@ select shared_id(build, id) as id, shared_id(build, record) as record, number, r
   id as raw_id, record as raw_record, chat as raw_chat, source_file as raw_source_file
 from blocks;
 
--- Words: of the build of the session, and of what is shared. Each build that shares something is looked at by itself:
--- `offset 0` keeps PostgreSQL from finding a word in all builds first. The file of a passage is one of its words, so that
--- the index finds what is shared, and not all that its owner has.
--- Words themselves are handed out only where they are looked at again: they are most of a row.
-drop function found(tsquery);
-create function found(query tsquery, has_words boolean default true)
-returns table (block bigint, part int, file bigint, chat bigint, "time" bigint, weight real, length int, facts text[],
-  tsv tsvector)
-language sql stable security definer rows 5000 set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
-  select w.block, w.part, w.file, f.chat, w.time, w.weight, w.length, w.facts, case when has_words then w.tsv end
-  from words w join files f on f.build = this_build() and f.id = w.file
-    join chats c on c.build = this_build() and c.id = f.chat
-  where w.build + 0 = this_build() and not c.silent and w.tsv @@ query
-    and (sees_all() or (f.machine, f.home) in (select * from visible_homes())
-      or f.source in (select * from visible_sources()))
-  union all
-  select shared_id(w.build, w.block), w.part, shared_id(w.build, w.file), shared_id(w.build, s.chat), w.time, w.weight,
-    w.length, w.facts, case when has_words then w.tsv end
-  from shared_by_build() b
-    cross join lateral (select * from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query) offset 0) w
-    join shared_files() s on s.build = w.build and s.file = w.file
-$$;
-
-create or replace function found()
-returns table (block bigint, part int, file bigint, chat bigint, "time" bigint, weight real, length int, facts text[],
-  tsv tsvector)
-language sql stable security definer rows 5000 set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
-  select w.block, w.part, w.file, f.chat, w.time, w.weight, w.length, w.facts, w.tsv
-  from words w join files f on f.build = this_build() and f.id = w.file
-    join chats c on c.build = this_build() and c.id = f.chat
-  where w.build + 0 = this_build() and not c.silent
-    and (sees_all() or (f.machine, f.home) in (select * from visible_homes())
-      or f.source in (select * from visible_sources()))
-  union all
-  select shared_id(w.build, w.block), w.part, shared_id(w.build, w.file), shared_id(w.build, s.chat), w.time, w.weight,
-    w.length, w.facts, w.tsv
-  from shared_by_build() b
-    cross join lateral (select * from words w where w.build + 0 = b.build and w.tsv @@ b.files offset 0) w
-    join shared_files() s on s.build = w.build and s.file = w.file
-$$;
-
-create or replace function found(blocks bigint[])
-returns table (block bigint, part int, file bigint, chat bigint, "time" bigint, weight real, length int, facts text[],
-  tsv tsvector)
-language sql stable security definer rows 5000 set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
-  select w.block, w.part, w.file, f.chat, w.time, w.weight, w.length, w.facts, w.tsv
-  from words w join files f on f.build = this_build() and f.id = w.file
-    join chats c on c.build = this_build() and c.id = f.chat
-  where w.build = this_build() and w.block = any(blocks) and not c.silent
-    and (sees_all() or (f.machine, f.home) in (select * from visible_homes())
-      or f.source in (select * from visible_sources()))
-  union all
-  select shared_id(w.build, w.block), w.part, shared_id(w.build, w.file), shared_id(w.build, s.chat), w.time, w.weight,
-    w.length, w.facts, w.tsv
-  from (select distinct b from unnest(blocks) b) b
-    join words w on w.build = (b.b >> 40)::int and w.block = b.b - ((b.b >> 40) << 40)
-    join shared_files() s on s.build = w.build and s.file = w.file
-$$;
-
--- In how many passages a word is, at most `most`: of the whole build, for the rank only; of others, of what they share.
-create or replace function frequency(query tsquery, most int) returns bigint
-language sql stable security definer set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
-  select count(*) from (
-    select 1 from words w where w.build + 0 = this_build() and w.tsv @@ query
-    union all
-    select 1 from shared_by_build() b
-      cross join lateral (select 1 from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query) offset 0) w
-    limit most) x
-$$;
-
-create or replace function visible_frequency(query tsquery, most int) returns bigint
-language sql stable security definer set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
-  select count(*) from (
-    select distinct w.block from words w join files f on f.build = this_build() and f.id = w.file
-    where w.build + 0 = this_build() and w.tsv @@ query and (sees_all()
-      or (f.machine, f.home) in (select * from visible_homes()) or f.source in (select * from visible_sources()))
-    union all
-    select distinct shared_id(b.build, w.block) from shared_by_build() b
-      cross join lateral (select w.block from words w where w.build + 0 = b.build and w.tsv @@ (b.files && query)
-        offset 0) w
-    limit most) x
-$$;
-
 create or replace function known_words(given text[]) returns setof text
 language sql stable security definer set enable_seqscan = off set search_path = backscroll, public, pg_temp as $$
   select distinct l.word from lexicon l where l.build = any(visible_builds()) and l.word = any(given)
@@ -158,16 +73,11 @@ language sql stable security definer set enable_seqscan = off set search_path = 
   select distinct l.word from lexicon l where l.build = any(visible_builds()) and l.word like '%' || letters || '%'
 $$;
 
-revoke execute on function found(tsquery, boolean), shared_files(), shared_builds(), shared_by_build(), visible_builds(),
-  shared_id(int, bigint)
-  from public;
-grant execute on function found(tsquery, boolean), shared_files(), shared_builds(), shared_by_build(), visible_builds(),
-  shared_id(int, bigint)
-  to backscroll_reader;
+revoke execute on function shared_files(), shared_builds(), visible_builds(), shared_id(int, bigint) from public;
+grant execute on function shared_files(), shared_builds(), visible_builds(), shared_id(int, bigint) to backscroll_reader;
 grant usage on schema backscroll to backscroll_shared;
 grant select on files, chats, records, blocks, marks, builds, shared_files_rows, shared_chats_rows, shared_records_rows,
   shared_blocks_rows to backscroll_shared;
 grant execute on function this_build(), sees_all(), visible_homes(), visible_sources(), json_extract(text, text),
-  found(tsquery, boolean), found(), found(bigint[]), frequency(tsquery, int), visible_frequency(tsquery, int),
   known_words(text[]), words_from(text, text, int), words_with(text), shared_files(), shared_builds(), visible_builds(),
   shared_id(int, bigint) to backscroll_shared;
