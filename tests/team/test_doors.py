@@ -20,7 +20,7 @@ def served(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
         assert found.first_link
         link = found.first_link.partition("link=")[2]
         browser = found.browser()
-        assert "Welcome to Team" in browser.get(found.first_link).text
+        assert "Welcome, Administrator" in browser.get(found.first_link).text
         assert "12 to 256" in browser.submit("/welcome", link=link, password="short").text
         assert browser.submit("/welcome", link=link, password=PASSWORD).url.path == "/devices"
         yield found

@@ -134,7 +134,7 @@ def test_a_rule_that_makes_no_sense_is_refused(served: Served) -> None:
         {"by": "colour", "pattern": "red", "mode": "off"},
     ):
         assert admin.submit("/project-rules", **form).status_code == 400
-    assert "No rule" in admin.get("/project-rules").text
+    assert "There are no rules" in admin.get("/project-rules").text
 
 
 def _admin(served: Served) -> Browser:

@@ -207,6 +207,17 @@ def people(connection: "Connection", org: int) -> list[Person]:
     return _people(connection, "p.org = %s and p.erased is null", org)
 
 
+def not_joined(connection: "Connection", org: int) -> set[str]:
+    """The handles of those who were invited and have not used their link."""
+    rows = connection.execute(
+        "select p.handle from person p where p.org = %s and p.password is null and p.subject is null"
+        " and exists (select 1 from invitation i where i.person = p.id and i.used is null)"
+        " and not exists (select 1 from web_session s where s.person = p.id)",
+        (org,),
+    )
+    return {str(handle) for (handle,) in rows}
+
+
 def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = False) -> None:
     """Let a person in no more: sessions end, keys and devices stop working. What they sent stays."""
     person = person_of(connection, by.org, handle)
