@@ -85,3 +85,17 @@ def test_an_owner_finds_the_way_from_the_file_to_sharing(demo: DemoServed) -> No
 
 def test_the_audit_log_names_teams(demo: DemoServed) -> None:
     assert "prompt.share flaky team Shop" in text_of(demo.browser("ada").get("/audit").text)
+
+
+def test_a_disabled_person_is_told_so_with_the_right_password_only(empty: tuple[Served, Browser]) -> None:
+    served, browser = empty
+    link = re.search(r"link=(bsi_[\w-]+)", browser.submit("/people", handle="ada", name="Ada", role="member").text)
+    assert link
+    served.browser().submit("/welcome", link=link[1], password=PASSWORD)
+    browser.submit("/teams", name="Zoo")
+    browser.submit("/teams/1", member="ada")
+    browser.submit("/people/ada/disable", undo="")
+    assert "Your account is disabled" in served.browser().submit("/sign-in", handle="ada", password=PASSWORD).text
+    wrong = served.browser().submit("/sign-in", handle="ada", password="some other password").text
+    assert "The handle or the password is wrong" in wrong
+    assert re.search('value="ada" checked', browser.get("/people").text), "who is disabled stays in the team"

@@ -47,7 +47,8 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     policy = policy_from(mode, paths, gits)
     if name in read_remotes(settings):
         raise UsageError(
-            f"there is already a remote {name}", f"run backscroll sync remove {name} first, or give --name"
+            f"there is already a remote {name}",
+            f"to connect again, run backscroll sync remove {name} first; for another server, give --name",
         )
     if not yes:
         if not sys.stdin.isatty():

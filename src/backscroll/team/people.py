@@ -174,11 +174,11 @@ def accept(connection: "Connection", secret: str, password: str) -> Person:
 
 
 def with_password(connection: "Connection", handle: str, password: str) -> Person | None:
-    """The person with this handle and password; None if there is none."""
-    row = connection.execute(
-        "select id, password from person where handle = %s and disabled is null", (handle.strip().lower(),)
-    ).fetchone()
-    return find_person(connection, row[0]) if is_password(password, row[1] if row else None) and row else None
+    """The person with this handle and password, who may be disabled; None if there is none."""
+    row = connection.execute("select id, password from person where handle = %s", (handle.strip().lower(),)).fetchone()
+    if not is_password(password, row[1] if row else None) or not row:
+        return None
+    return next(iter(_people(connection, "p.id = %s and p.erased is null", row[0])), None)
 
 
 def find_person(connection: "Connection", number: int) -> Person:

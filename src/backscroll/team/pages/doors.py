@@ -66,6 +66,10 @@ def sign_in(request: TeamRequest) -> Html | Response:
     if person is None:
         FAILED.note(*keys)
         return _sign_in_form(request, request.form.get("next", "/"), "The handle or the password is wrong.")
+    if person.disabled:
+        return _sign_in_form(
+            request, request.form.get("next", "/"), "Your account is disabled: ask an administrator to enable it."
+        )
     if forbids_passwords(request.connection, person.org):
         return _sign_in_form(
             request,

@@ -15,7 +15,8 @@ from backscroll.web.reader_zone import reader_time
 def links_for(person: Person, path: str, owner: str) -> Html:
     """What the bar of every page has for the person who asks; `owner` is whose chat it shows, if another's."""
     chat = CHAT_PAGE.fullmatch(path)
-    readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience")
+    readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience",
+                 class_="of-chat")  # fmt: skip
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
     account = el(
         "a",
@@ -27,7 +28,7 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     )
     if owner:
         shared = el("a", icon("share"), f"shared by {owner}", href="/shared", class_="badge owner")
-    own = el("span", "You", class_="badge owner", title="Owner") if chat and not owner else NOTHING
+    own = el("span", "You", class_="badge owner of-chat", title="Owner") if chat and not owner else NOTHING
     return join([own, readers if chat and not owner else shared, account])
 
 

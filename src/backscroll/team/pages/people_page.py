@@ -48,8 +48,8 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         _invitation() if person.is_administrator else NOTHING,
         el("h2", "Teams"),
         table(
-            ("Team", "Members"),
-            ((one.name, _members(person, one, found, leads.get(one.id, set()))) for one in groups),
+            ("Team", "" if person.is_administrator else "Members"),
+            ((el("strong", one.name), _members(person, one, found, leads.get(one.id, set()))) for one in groups),
             "There are no teams yet. People share chats with teams, and Team spend sums by team.",
         ),
         _new_team() if person.is_administrator else NOTHING,
@@ -92,7 +92,7 @@ def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> 
     boxes = [
         el("label", el("input", type="checkbox", name="member", value=person.handle,
                        checked=person.handle in one.members), f" {person.handle}")
-        for person in everyone if person.disabled is None
+        for person in everyone if person.disabled is None or person.handle in one.members
     ]  # fmt: skip
     choices = [
         el("label", el("input", type="checkbox", name="lead", value=handle, checked=handle in leads), f" {handle}")
