@@ -3,9 +3,6 @@
 from starlette.responses import Response
 
 from backscroll.conversation.overview import Overview
-from backscroll.errors import BackscrollError
-from backscroll.library.library import Library
-from backscroll.query.errors import QueryError
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.terminal import plural
 from backscroll.team.context import OWNER, TeamRequest, not_found, see
@@ -14,15 +11,9 @@ from backscroll.team.pages.parts import button, moment_text, secret_box, table, 
 from backscroll.team.people import Team, teams
 from backscroll.team.share_links import new_link
 from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
-from backscroll.team.viewers import Viewers
-from backscroll.web.addresses import chat_address
-from backscroll.web.layout import error_html
+from backscroll.web.addresses import chat_address, search_address
 from backscroll.web.pages.chat_rows import title_of
-from backscroll.web.pages.search import found_chat_html
 from backscroll.web.state import VIEWER, ViewerState
-
-MAX_FOUND = 20
-"""Results of one owner."""
 
 
 def audience(request: TeamRequest) -> Html | Response:
@@ -102,21 +93,20 @@ def revoke(request: TeamRequest) -> Response:
     return see(f"{chat_address(chat)}/audience")
 
 
-def shared(request: TeamRequest) -> Html:
-    """What others share with the person who asks, and a search in all of it."""
+def shared(request: TeamRequest) -> Html | Response:
+    """What others share with the person who asks; a search in it is one without their own chats."""
+    if text := request.get("q").strip():
+        return see(search_address(f"{text} -owner:me"))
     person = request.person
     found = shared_with(request.connection, person)
-    text = request.get("q").strip()
     mine = shares_of(request.connection, person)
-    results = _search(request.http.app.state.viewers, person.handle, found, text) if text else NOTHING
     listed = ((_link(one), one.owner, _whom(one), moment_text(one.created)) for one in found)
     own = ((_link(one), _whom(one), _until(one), _end(one)) for one in mine)
     return team_document(
         "Shared chats",
         person,
         "/shared",
-        _box(text),
-        results,
+        _box(),
         el("h2", "Shared with you"),
         table(
             ("Chat", "Owner", "Shared with", "Since"),
@@ -132,35 +122,10 @@ def shared(request: TeamRequest) -> Html:
     )
 
 
-def _box(text: str) -> Html:
-    field = el("input", type="search", name="q", value=text or None, placeholder="Search what others share",
+def _box() -> Html:
+    field = el("input", type="search", name="q", placeholder="Search what others share",
                aria_label="Search what others share", autocomplete="off")  # fmt: skip
     return el("form", field, el("button", "Search"), action="/shared", role="search", class_="big-search")
-
-
-def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Html:
-    """The results of every owner, the best first. Each owner's chats are searched in their own library."""
-    by_owner: dict[str, set[str]] = {}
-    for one in found:
-        by_owner.setdefault(one.owner, set()).add(one.chat)
-    results: list[tuple[float, Html]] = []
-    for owner, chats in by_owner.items():
-        try:
-            with viewers.shared(reader, owner, *sorted(chats)).state.library() as library:
-                results += _found(library, text)
-        except QueryError as error:
-            return error_html(error)
-        except BackscrollError:
-            continue  # the library of this owner is being made
-    results.sort(key=lambda one: -one[0])
-    if not results:
-        return el("p", "Nothing was found in what others share with you.", class_="muted", role="status")
-    return el("ol", [shown for _, shown in results], class_="results")
-
-
-def _found(library: Library, text: str) -> list[tuple[float, Html]]:
-    results = library.search(text, limit=MAX_FOUND)
-    return [(one.score, found_chat_html(library, one, results.marked, "relevance")) for one in results.chats]
 
 
 def readers(request: TeamRequest) -> Html:
