@@ -62,7 +62,7 @@ def command(context: click.Context, watch: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         if watch:
-            raise UsageError("--watch stands alone", "run backscroll sync --watch")
+            raise UsageError("--watch cannot be combined with a subcommand", "run backscroll sync --watch")
         return
     settings = current_request().settings()
     remotes = [remote for remote in _remotes(settings) if not remote.is_paused]
@@ -376,7 +376,7 @@ def _watch(settings: "Settings") -> None:
             pass
     except Busy as busy:
         if syncs_by_itself(settings):
-            raise Busy("a backscroll that runs (open or watch) syncs by itself", "there is nothing to do") from busy
+            raise Busy("a running backscroll (open or watch) syncs already", "there is nothing to do") from busy
         raise
 
 

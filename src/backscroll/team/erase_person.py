@@ -105,7 +105,7 @@ def remove_objects(objects: Remote, handle: str) -> int:
         count += len(found)
         if not found:
             return count
-    raise Busy(f"objects of {handle} still arrive", "it is tried again later")
+    raise Busy(f"objects of {handle} are still arriving", "it is tried again later")
 
 
 def _remove_rows(connection: "Connection", entry: Erasure) -> None:

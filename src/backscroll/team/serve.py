@@ -131,7 +131,7 @@ def serve_web(
     try:
         is_secure = url is not None and url.startswith("https://")
         if not is_secure and not address_of(listener).is_loopback:
-            hint = "put a proxy with a certificate before it, and give its address: --url https://team.example.org"
+            hint = "put a proxy with a certificate in front of it, and give its address: --url https://team.example.org"
             raise UsageError("passwords and sessions would cross the network in the clear", hint)
         connections = Connections(body_seconds=BODY_SECONDS)
         viewers = Viewers(Libraries(place.data, database), connections)
@@ -191,7 +191,7 @@ class TeamProcess(uvicorn.Server):
             except Exception as error:  # without this thread no page would update
                 if self._stop.is_set():
                     return
-                log.error("pages are not told of changes; trying again: %s", type(error).__name__)
+                log.error("open pages do not update at the moment (%s); trying again", type(error).__name__)
                 self._stop.wait(RESTART_SECONDS)
 
 
