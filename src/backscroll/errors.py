@@ -49,6 +49,10 @@ class NothingFound(BackscrollError):  # noqa: N818 - it is what the user reads
     exit_code = 3
 
 
+class NoSuchChat(NothingFound):
+    """No chat has this id; on a team server, none that the asker may read."""
+
+
 class Busy(BackscrollError):  # noqa: N818
     """Another process holds what is needed."""
 

@@ -99,7 +99,7 @@ def test_secrets_are_masked_on_their_way_and_stay_on_their_machine(
 def test_nothing_leaves_before_yes(tmp_path: Path, laptop: Machine) -> None:
     ran = laptop.run("sync", "add", "nas", tmp_path / "nas")
     assert ran.returncode == 2
-    assert "nothing leaves before you say yes" in ran.stderr
+    assert "nothing is sent until you agree" in ran.stderr
     assert not (tmp_path / "nas").exists()
     assert laptop.run("sync").returncode == 2
 

@@ -1,12 +1,13 @@
 """Administrators at work in a real browser: rules, retention, limits, leads; on a wide screen and on a phone."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.journeys.visitor import NARROW, WIDE
-from tests.team.demo_served import DemoServed
+from tests.team.demo_served import FLAKY, DemoServed
 
 
 @pytest.fixture(params=[WIDE, NARROW], ids=["wide", "narrow"])
@@ -25,30 +26,34 @@ def test_a_rule_is_made_from_the_list_of_projects_and_removed(page: Page) -> Non
     expect(page.get_by_label("Pattern")).to_have_value("shop")
     page.get_by_label("May be sent").select_option("metrics")
     page.get_by_role("button", name="Save the rule").press("Enter")
-    rules = page.get_by_role("region", name="About")
+    rules = page.get_by_role("region", name="Applies to")
     expect(rules).to_contain_text("metrics")
     expect(page.get_by_role("heading", name="Machines that do not follow these rules yet")).to_be_visible()
     rules.get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("No rule: each person chooses")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("There are no rules: each person chooses")).to_be_visible()
 
 
 def test_a_retention_rule_is_made_and_removed(page: Page) -> None:
     page.goto("/retention")
-    page.get_by_label("Project (a folder").fill("nothing-is-called-so")
+    page.get_by_label("Project (empty").fill("nothing-is-called-so")
     page.get_by_label("Days after").fill("20000")
     page.get_by_role("button", name="Save the rule").click()
+    expect(page.get_by_role("dialog")).to_contain_text("removed from the server for good")
+    page.get_by_role("dialog").get_by_role("button", name="Save the rule").click()
     row = page.get_by_role("row").filter(has_text="nothing-is-called-so")
-    expect(row).to_contain_text("20000 days")
+    expect(row).to_contain_text("20,000 days")
     row.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("nothing-is-called-so")).to_have_count(0)
 
 
 def test_limits_are_set_and_taken_back(page: Page) -> None:
     page.goto("/storage")
-    page.get_by_label("GB for each person").fill("1.5")
+    page.get_by_label("GB per person").fill("1.5")
     page.get_by_role("button", name="Save the limits").click()
     expect(page.get_by_role("row").filter(has_text="ben")).to_contain_text("1.5 GB, 0 % used")
-    page.get_by_label("GB for each person").fill("")
+    page.get_by_label("GB per person").fill("")
     page.get_by_role("button", name="Save the limits").click()
     expect(page.get_by_role("row").filter(has_text="ben")).to_contain_text("none")
 
@@ -63,6 +68,42 @@ def test_a_team_can_have_several_leads(page: Page) -> None:
     leads.get_by_label("ben").uncheck()
     page.get_by_role("button", name="Save Shop").click()
     expect(leads.get_by_label("ben")).not_to_be_checked()
+
+
+def test_what_cannot_be_undone_is_confirmed_first(page: Page) -> None:
+    page.goto("/devices")
+    row = page.get_by_role("row").filter(has_text="ben/workstation")
+    row.get_by_role("button", name="Revoke").press("Enter")
+    question = page.get_by_role("dialog", name="Revoke ben/workstation?")
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(question).to_have_count(0)
+    expect(row.get_by_role("button", name="Revoke")).to_be_focused()
+    row.get_by_role("button", name="Revoke").click()
+    question.get_by_role("button", name="Cancel").click()
+    page.reload()
+    expect(row.get_by_role("button", name="Revoke")).to_be_visible()
+
+
+def test_times_are_those_of_the_reader(demo: DemoServed, browser: Browser) -> None:
+    address = f"/chats/{demo.chat('ada', FLAKY)}"
+    seen = {}
+    for zone in ("UTC", "Asia/Kolkata"):
+        context = browser.new_context(base_url=demo.served.url, timezone_id=zone)
+        page = context.new_page()
+        page.goto("/sign-in")
+        page.goto(f"/sign-in?link={demo.links['ada']}")
+        page.goto(address)
+        shown = page.locator("#messages time").first
+        seen[zone] = datetime.fromisoformat(f"2026-01-01 {shown.inner_text()}")
+        page.goto("/audit")
+        number, when = page.locator("tbody tr").last.locator("td").all_inner_texts()[:2]
+        assert number == "1"
+        seen[f"audit in {zone}"] = datetime.fromisoformat(when)
+        context.close()
+    ahead = timedelta(hours=5, minutes=30)
+    assert (seen["Asia/Kolkata"] - seen["UTC"]) % timedelta(days=1) == ahead
+    assert seen["audit in Asia/Kolkata"] - seen["audit in UTC"] == ahead
 
 
 def test_the_tabs_take_one_line_each_and_show_where_one_is(page: Page) -> None:

@@ -62,7 +62,7 @@ def backup(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
         assert done.returncode == 0, done.stderr
         assert "all as written" in done.stdout
         browsers["admin"].submit("/erasures", handle="ada", confirm="ada")
-        until(lambda: "being done" not in browsers["admin"].get("/retention").text)
+        until(lambda: "in progress" not in browsers["admin"].get("/retention").text)
     yield Backup(folder / "backup", folder / "server")
 
 
@@ -120,7 +120,7 @@ def test_an_interrupted_restore_shows_nothing_of_the_erased(
         with serving(url, tmp_path) as served:
             assert served.browser().submit("/sign-in", handle="ada", password=PASSWORD).url.path == "/sign-in"
             until(lambda: not list(objects.list("backscroll/1/ada")))
-            until(lambda: "being done" not in served.signed_in("admin").get("/retention").text)
+            until(lambda: "in progress" not in served.signed_in("admin").get("/retention").text)
 
 
 def test_a_damaged_backup_is_refused(backup: Backup, tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
             browser.post("/account/keys", data={"name": "x", "scope": "read"}, headers=headers)
             _connect_and_push(browser, url, device, headers)
             until(lambda: browser.get("/api/v1/search?q=zebra").json().get("chats"))  # once the worker has indexed it
+        modes = {name: (folder / "data" / name).stat().st_mode & 0o777 for name in (".", "objects", "people")}
+        assert modes == {".": 0o711, "objects": 0o700, "people": 0o700}, "as root, PostgreSQL runs as another user"
         server.send_signal(signal.SIGINT)
         server.wait(PATIENCE)
     finally:

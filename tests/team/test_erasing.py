@@ -116,7 +116,7 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     assert "Type ada to confirm" in admin.get("/erasures?handle=ada").text
     page = admin.submit("/erasures", handle="ada", confirm="ada", reason="left")
     assert "ada" in page.text
-    until(lambda: "being done" not in admin.get("/retention").text)
+    until(lambda: "in progress" not in admin.get("/retention").text)
 
     assert place.database_has(*ADAS_BYTES, *BOBS_BYTES) == set(BOBS_BYTES)
     assert place.objects_have(*ADAS_BYTES, *BOBS_BYTES) == set(BOBS_BYTES)
@@ -157,7 +157,7 @@ def test_a_hold_stops_an_erasure_and_says_so(place: Place) -> None:
     number = page.text.partition("/holds/")[2].partition("/")[0]
     admin.submit(f"/holds/{number}/release")
     assert admin.submit("/erasures", handle="ada", confirm="ada").status_code == 200
-    until(lambda: "being done" not in admin.get("/retention").text)
+    until(lambda: "in progress" not in admin.get("/retention").text)
     assert admin.submit("/holds", handle="ada", reason="too late").status_code == 404
 
 

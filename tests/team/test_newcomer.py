@@ -182,7 +182,7 @@ def test_a_shared_chat_is_read_searched_noted_and_taken_back(team: Team) -> None
     assert "marzipan" in team.bob.get("/shared?q=zebra").text
     assert "marzipan" in team.bob.get(f"/api/v1/chats/{ZEBRA}/messages").text
     assert team.bob.get(f"/chats/{ZEBRA}/audience").status_code == 404
-    assert "Nothing was found" in team.bob.get("/shared?q=parser").text
+    assert "0 passages in 0 chats" in team.bob.get("/shared?q=parser").text
     assert "zebra" not in team.bob.get("/chats").text
     readers = team.ada.get("/readers").text
     assert "bob" in readers

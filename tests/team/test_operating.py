@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.render.terminal import size
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.oidc import OidcProvider, OidcSettings
-from backscroll.team.pages.operating_pages import size_text
 from backscroll.team.sign_in_test import try_sign_in
 from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app
@@ -50,13 +50,8 @@ def test_storage_adds_up(demo: DemoServed) -> None:
     page = demo.browser("ada").get("/storage").text
     with demo.served.context.database.transaction() as connection:
         (total,) = connection.execute("select sum(stored_bytes) from device").fetchone() or (0,)
-    assert f"<strong>{size_text(int(total))}</strong>" in page
+    assert f"<strong>{size(int(total))}</strong>" in page
     assert all(f"<strong>{name}</strong>" in page for name in ("ada", "ben", "liz"))
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 KB"), (12_345_678, "12 MB")])
-def test_sizes_are_readable(count: int, text: str) -> None:
-    assert size_text(count) == text
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ def test_a_list_shows_whose_chats_were_asked_for(demo: DemoServed, handle: str) 
     assert _listed(browser, "owner:org") == own | OTHERS[handle]
     assert _listed(browser, f"owner:{handle}") == own
     assert _listed(browser, f"owner:org -owner:{handle}") == OTHERS[handle]
+    assert _listed(browser, "-owner:me") == OTHERS[handle]
     assert _listed(browser, "owner:nobody") == set()
 
 
@@ -34,6 +35,11 @@ def test_a_team_is_its_members_and_oneself(demo: DemoServed) -> None:
     assert _listed(liz, "owner:team") == _listed(liz, "") | {FLAKY}
     assert _listed(ada, "owner:team") == _listed(ada, "owner:org")
     assert _listed(ben, "owner:ada") == {FLAKY, "0a3f6266"}
+    assert _listed(ben, "-owner:team") == _listed(ben, "owner:org") - _listed(ben, "owner:team")
+    assert _listed(ben, "(owner:me OR owner:ada)") == _listed(ben, "") | {FLAKY, "0a3f6266"}
+    found = ben.get("/api/v1/search?q=Dockerfile+-owner:me").json()
+    assert found["chats"]
+    assert "ben" not in {chat["owner"] for chat in found["chats"]}
 
 
 @pytest.mark.parametrize("sort", ["newest", "oldest"])

@@ -84,7 +84,7 @@ def test_a_machine_follows_the_rules_and_says_why_something_does_not_leave(serve
 
     preview = json.loads(run_command("sync", "preview", "team", "--json", *where).stdout)["projects"]
     told = {row["project"]: (row["mode"], row["reason"]) for row in preview}
-    assert told[shop] == ("off", "a rule of Team for the git remote github.com/acme/*")
+    assert told[shop] == ("off", "Team's rule for the git remote github.com/acme/*")
     assert told[zoo] == ("redacted", "")
     synced = json.loads(run_command("sync", "--json", *where).stdout)["remotes"][0]
     assert synced["sent"]["removed"]
@@ -92,7 +92,7 @@ def test_a_machine_follows_the_rules_and_says_why_something_does_not_leave(serve
     assert ada.get("/api/v1/search?q=zyxparser").json()["chats"] == []
     status = json.loads(run_command("sync", "status", "--json", *where).stdout)["remotes"][0]
     assert [(one["project"], one["mode"]) for one in status["held_back"] if one["project"] == shop] == [(shop, "off")]
-    assert "because of a rule of Team" in run_command("sync", "status", *where).stdout
+    assert "because of Team's rule" in run_command("sync", "status", *where).stdout
     assert "do not follow these rules" not in admin.get("/project-rules").text
     assert "NOT EQUAL" not in run_command("sync", "verify", "--deep", *where).stdout
 
@@ -134,7 +134,7 @@ def test_a_rule_that_makes_no_sense_is_refused(served: Served) -> None:
         {"by": "colour", "pattern": "red", "mode": "off"},
     ):
         assert admin.submit("/project-rules", **form).status_code == 400
-    assert "No rule" in admin.get("/project-rules").text
+    assert "There are no rules" in admin.get("/project-rules").text
 
 
 def _admin(served: Served) -> Browser:

@@ -161,7 +161,7 @@ def test_a_prompt_is_saved_shared_and_used_in_the_viewer(demo: DemoServed) -> No
     assert saved.url.path == "/prompts/find-out"
     assert f"/chats/{chat}?at=" in saved.text
     assert ben.get("/prompts/ada:find-out").status_code == 404
-    assert "everyone of Acme" in ada.submit("/prompts/find-out", action="share", audience="org").text
+    assert "Shared with everyone" in ada.submit("/prompts/find-out", action="share", audience="org").text
     seen = ben.get("/prompts/ada:find-out").text
     assert f"/chats/{chat}" not in seen
     assert "Stop sharing" not in seen

@@ -106,7 +106,7 @@ def test_what_goes_next_is_shown_before_it_goes(place: Place) -> None:
     assert admin.submit("/retention", days="soon").status_code == 400
     number = shown.partition('action="/retention/')[2].partition("/")[0]
     assert ada.submit(f"/retention/{number}/remove").status_code == 404
-    assert "No rule" in admin.submit(f"/retention/{number}/remove").text
+    assert "There are no rules" in admin.submit(f"/retention/{number}/remove").text
     until(lambda: session_uuid("other") not in ada.get("/retention").text)
 
 

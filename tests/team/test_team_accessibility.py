@@ -15,6 +15,7 @@ PAGES = (
     "/shared /readers /devices /people /account /team-spend?period=90d /team-spend?by=person /audit /jobs"
     " /project-rules /storage /sign-in-test /retention /chats?q=owner:org /search?q=Dockerfile"
     " /prompts /prompts/flaky /prompts/ben:release-notes"
+    " /connect /devices?connected=1 /erasures?handle=ben /spend /nowhere /sign-in"
 ).split()
 SCHEMES = ["light", "dark"]
 
@@ -28,7 +29,7 @@ def test_nothing_serious_is_wrong_with_a_page_of_the_server(demo: DemoServed, br
     )  # fmt: skip
     page, wrong = context.new_page(), []
     page.goto(f"{site}/sign-in?link={demo.links['ada']}")
-    pages = [*PAGES, f"/chats/{chat}/audience"]
+    pages = [*PAGES, f"/chats/{chat}/audience", f"/chats/{chat}", f"/chats/{chat}/share"]
     for path in pages if TRY_ALL else pages[SCHEMES.index(scheme) :: 2]:
         page.goto(site + path)
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]

@@ -14,20 +14,20 @@ from backscroll.errors import UsageError
 
 @click.command("connect")
 @click.argument("url")
-@click.option("--name", default="team", show_default=True, help="What the remote is called here.")
+@click.option("--name", default="team", show_default=True, help="The name of this remote on this machine.")
 @click.option(
-    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="What leaves of a project."
+    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="What is sent of each project."
 )
 @PATHS
 @GITS
-@click.option("--yes", is_flag=True, help="Do not ask what may leave.")
+@click.option("--yes", is_flag=True, help="Send without asking.")
 @global_options
 def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], yes: bool) -> None:
     """Connect this machine to a team server.
 
-    Shows what would leave, project by project, and asks. Then it prints a code and an address: sign in there, compare
-    the code, and approve. Only then anything is sent. After that, `backscroll sync` sends what is new. What arrives is
-    private to you until you share it.
+    Shows what would be sent, project by project, and asks. Then it prints an address and a code: open the address,
+    sign in, compare the code and approve the machine. Nothing is sent before that. Afterwards, `backscroll sync` sends
+    what is new. What you send is private until you share it.
 
     \b
     Examples:
@@ -37,32 +37,35 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     from backscroll.library.machine import ensure_machine
     from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_credential, write_remote
     from backscroll.sync.connecting import ask_to_connect, wait_to_connect
+    from backscroll.sync.http_remote import check_address
     from backscroll.sync.policy import EffectivePolicy
 
     request = current_request()
     settings = request.settings()
+    url = url.rstrip("/")
+    check_address(url)
     policy = policy_from(mode, paths, gits)
     if name in read_remotes(settings):
         raise UsageError(
-            f"there is already a remote {name}", f"run backscroll sync remove {name} first, or give --name"
+            f"there is already a remote {name}",
+            f"to connect again, run backscroll sync remove {name} first; for another server, give --name",
         )
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
+            raise UsageError("nothing is sent until you agree", "see backscroll sync preview, then add --yes")
         write_preview(preview_for(settings, EffectivePolicy(policy)))
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return
-    url = url.rstrip("/")
     asked = ask_to_connect(url, ensure_machine(settings.library).name)
     write(f"Open {asked.address}")
-    write(heading(f"and approve this machine, if the code there is {asked.code}"))
+    write(heading(f"and approve this machine if the page shows the code {asked.code}"))
     if not request.quiet:
-        write_note("waiting; Ctrl-C to stop")
+        write_note("waiting for approval; Ctrl-C to stop")
     sys.stdout.flush()
     let_in = wait_to_connect(url, asked)
     remote = RemoteSettings(name=name, url=url, policy=policy, device=let_in.device)
     write_credential(settings, name, let_in.credential)
     write_remote(settings, remote)
-    write(f"Connected as {let_in.device} of {let_in.org}.")
+    write(f"Connected as {let_in.device}.")
     sync_all(settings, [remote])

@@ -44,18 +44,18 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--oidc-admits-everyone", is_flag=True, envvar="BACKSCROLL_OIDC_ADMITS_EVERYONE",
                      help="Make everyone whom the provider signs in a member; without it, only invited people."),
         click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
-                     help="Put people who sign in into the teams named by the groups in this claim."),
+                     help="Add people who sign in to the teams named like their groups in this claim."),
         click.option("--log-requests", is_flag=True, envvar="BACKSCROLL_LOG_REQUESTS",
                      help="Write a line of JSON for each request or job to stderr: no addresses, texts or secrets."),
         click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
-                     metavar="NETWORK", help="Believe X-Forwarded-For of proxies in this network; can be repeated."),
+                     metavar="NETWORK", help="Trust X-Forwarded-For from proxies in this network; can be repeated."),
         click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
-                     help="This server's client id there; the secret is read from BACKSCROLL_OIDC_SECRET."),
+                     help="This server's client id at the provider; the secret is read from BACKSCROLL_OIDC_SECRET."),
         click.option("--oidc-issuer", envvar="BACKSCROLL_OIDC_ISSUER", metavar="URL",
                      help="An OpenID Connect provider to sign in through."),
         click.option("--url", envvar="BACKSCROLL_URL", metavar="URL",
-                     help="The address that people use, if a proxy stands in front of it: https://…"),
-        click.option("--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one."),
+                     help="The address that people use, if there is a proxy in front of the server: https://…"),
+        click.option("--port", type=click.IntRange(0, 65535), help="The port; 0 chooses any free one."),
         click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
     ):  # fmt: skip
         command = option(command)
@@ -74,11 +74,11 @@ def command(
     objects: str | None,
     **web: Unpack[WebOptions],
 ) -> None:
-    """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
+    """Run a server for a team: machines send sessions to it, and people read their own and what others share with them.
 
-    Without options it starts a PostgreSQL of its own and keeps everything in one folder, on this machine only. It
-    prints a link for the first administrator, and the command that connects a machine. `web` and `worker` are its two
-    parts, to be run apart. With --demo, three people in two teams have sent the sample conversations; it prints a link
+    Without options it starts its own PostgreSQL, keeps everything in one folder, and listens on this machine only. It
+    prints a link for the first administrator and the command that connects a machine. To run its two parts separately,
+    use `web` and `worker`. With --demo, three people in two teams have sent the sample conversations; it prints a link
     to sign in as each of them, and removes everything when you stop it.
 
     \b
@@ -105,12 +105,12 @@ def command(
             _serve(place, opened, **web)
 
 
-@command.command("web", short_help="Serve pages and take what machines send.")
+@command.command("web", short_help="Serve pages and receive what machines send.")
 @web_options
 @place_options
 @global_options
 def server_web(data: Path | None, database: str | None, objects: str | None, **web: Unpack[WebOptions]) -> None:
-    """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
+    """Serve pages and receive what machines send. It needs a worker with the same data folder.
 
     \b
     Example:
@@ -124,7 +124,7 @@ def server_web(data: Path | None, database: str | None, objects: str | None, **w
         _serve(place, opened, **web)
 
 
-@command.command("worker", short_help="Take what was sent into the libraries.")
+@command.command("worker", short_help="Index what machines sent.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="Stop when the standard input closes.")
 @click.option("--log-jobs", is_flag=True, envvar="BACKSCROLL_LOG_JOBS",
               help="Write a line of JSON for each job to stderr: no texts, paths or secrets.")  # fmt: skip
@@ -133,7 +133,7 @@ def server_web(data: Path | None, database: str | None, objects: str | None, **w
 def server_worker(
     with_parent: bool, log_jobs: bool, data: Path | None, database: str | None, objects: str | None
 ) -> None:
-    """Take what machines sent into the libraries of their people, and index it, until Ctrl-C.
+    """Add what machines sent to the libraries of their owners, and index it, until Ctrl-C.
 
     \b
     Example:

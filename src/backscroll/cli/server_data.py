@@ -11,7 +11,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
-from backscroll.render.terminal import size
+from backscroll.render.terminal import plural, size
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
@@ -43,7 +43,7 @@ def _opened(
 def server_erase(
     who: str, reason: str, yes: bool, data: Path | None, database: str | None, objects: str | None
 ) -> None:
-    """Erase everything of a person: chats, words, objects, shares, keys and sessions. EMAIL may be a handle, too.
+    """Erase everything of a person: chats, search index, objects, shares, keys and sessions. EMAIL can be a handle.
 
     The files of the database are written anew, so that nothing is left in them. An entry in the ledger of erasures and
     the audit log remain. A legal hold stops it. It cannot be undone.
@@ -72,10 +72,10 @@ def server_erase(
     if current_request().json:
         write_json({"erased": person.handle, "objects": count})
     else:
-        write(f"Erased {person.handle}: {count} objects, and every row and word.")
+        write(f"Erased {person.handle}: {plural(count, 'object')}, and every row and word.")
 
 
-@click.command("export", short_help="Write what a person, a project or everyone has into a folder.")
+@click.command("export", short_help="Write the sessions of a person, a project or everyone to a folder.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--person", "who", metavar="EMAIL", help="Only this person, by e-mail address or handle.")
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
@@ -104,7 +104,8 @@ def server_export(
     if current_request().json:
         write_json({"people": done.people, "files": done.files, "bytes": done.size})
     else:
-        write(f"Wrote {done.files} files of {done.people} people ({size(done.size)}), and usage.csv, to {folder}.")
+        whose = "1 person" if done.people == 1 else f"{done.people:,} people"
+        write(f"Wrote {plural(done.files, 'file')} of {whose} ({size(done.size)}), and usage.csv, to {folder}.")
 
 
 @click.command("import", short_help="Import a history for a person.")
@@ -112,7 +113,7 @@ def server_export(
 @click.option("--person", "who", metavar="EMAIL", required=True, help="Whose history it is: e-mail address or handle.")
 @click.option("--mode", type=click.Choice(["redacted", "full"]), default="redacted", show_default=True,
               help="Whether secrets are masked.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Say what would be imported, and import nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @place_options
 @global_options
 def server_import(
@@ -152,9 +153,9 @@ def server_import(
     write(f"Would import {what}.{left}" if dry_run else f"Imported {what}, as {done.device}.{left}")
 
 
-@click.command("backup", short_help="Back up what cannot be made again.")
+@click.command("backup", short_help="Back up what cannot be rebuilt.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--with-objects", is_flag=True, help="Also copy every object, not only the list of them.")
+@click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
 @place_options
 @global_options
 def server_backup(
@@ -181,7 +182,7 @@ def server_backup(
         return
     how = "copied and listed" if with_objects else "listed"
     stored = f"{done.objects} objects ({size(done.object_bytes)}) {how}"
-    write(f"Backed up {rows} rows; {stored}. Read again: all as written.")
+    write(f"Backed up {rows} rows; {stored}. The backup was read again and is complete.")
 
 
 @click.command("restore", short_help="Restore a server from a backup.")
@@ -189,7 +190,7 @@ def server_backup(
 @place_options
 @global_options
 def server_restore(folder: Path, data: Path | None, database: str | None, objects: str | None) -> None:
-    """Restore a backup into a new database. Who was erased since it was made is erased again, before it serves.
+    """Restore a backup into a new database. People erased since the backup are erased again before the command ends.
 
     Workers then make the indexes from the objects.
 
@@ -211,7 +212,7 @@ def server_restore(folder: Path, data: Path | None, database: str | None, object
         write(f"Erased again: {', '.join(done.erased)}.")
     if done.missing:
         write(f"{len(done.missing)} objects of the backup's list are missing, such as {done.missing[0]}.")
-    write("Start the server: its worker makes the indexes.")
+    write("Now start the server: its worker rebuilds the indexes.")
 
 
 @click.command("allow-passwords", short_help="Let people sign in with passwords again.")
@@ -222,7 +223,7 @@ def server_restore(folder: Path, data: Path | None, database: str | None, object
 def server_allow_passwords(
     org: str | None, owner: str | None, data: Path | None, database: str | None, objects: str | None
 ) -> None:
-    """Let people sign in with passwords again: the way back when the identity provider fails.
+    """Let people sign in with passwords again, for example when the identity provider fails.
 
     \b
     Examples:

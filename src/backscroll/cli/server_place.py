@@ -17,9 +17,9 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say where a server keeps everything."""
     for option in (
         click.option("--objects", envvar="BACKSCROLL_OBJECTS", metavar="ADDRESS",
-                     help="Where objects are stored: a folder or s3://…; else in the data folder."),
+                     help="Where to store objects: a folder or s3://…; without it, in the data folder."),
         click.option("--database", envvar="BACKSCROLL_DATABASE", metavar="ADDRESS",
-                     help="The PostgreSQL to use, postgresql://…; else one is started in the data folder."),
+                     help="The PostgreSQL to use, postgresql://…; without it, one is started in the data folder."),
         click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="BACKSCROLL_DATA",
                      help="The data folder."),
     ):  # fmt: skip

@@ -34,23 +34,24 @@ MODES = ("full", "redacted", "metrics", "off")
 MODE = click.Choice(MODES)
 RULE = "PATTERN MODE"
 PATHS = click.option(
-    "--path", "paths", nargs=2, multiple=True, metavar=RULE, help="Another mode for folders like this."
+    "--path", "paths", nargs=2, multiple=True, metavar=RULE, help="A different mode for folders that match."
 )
 GITS = click.option(
-    "--git", "gits", nargs=2, multiple=True, metavar=RULE, help="Another mode for git remotes like this."
+    "--git", "gits", nargs=2, multiple=True, metavar=RULE, help="A different mode for git remotes that match."
 )
 
 
 @click.group("sync", cls=CommandGroup, invoke_without_command=True)
-@click.option("--watch", is_flag=True, help="Go on, and sync whenever something changes, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Keep running, and sync whenever something changes, until Ctrl-C.")
 @global_options
 @click.pass_context
 def command(context: click.Context, watch: bool) -> None:
     """Send what is new on this machine to every remote, and take what your other machines sent.
 
-    A remote is a folder (on a NAS, or one that Syncthing or another program carries to your other machines) or a bucket
-    (s3://, gs://, az://). Each machine writes only below its own name. Add one with `sync add`: it shows what would
-    leave, and nothing leaves before you say yes. Secrets are masked unless you choose otherwise.
+    A remote is a folder (on a NAS, or one that Syncthing or another program carries to your other machines), a bucket
+    (s3://, gs://, az://) or a team server. Each machine writes only below its own name. Add one with `sync add`, a team
+    server with `connect`: both show what would leave this machine, and send nothing until you agree. Secrets are masked
+    unless you choose otherwise.
 
     \b
     Examples:
@@ -61,7 +62,7 @@ def command(context: click.Context, watch: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         if watch:
-            raise UsageError("--watch stands alone", "run backscroll sync --watch")
+            raise UsageError("--watch cannot be combined with a subcommand", "run backscroll sync --watch")
         return
     settings = current_request().settings()
     remotes = [remote for remote in _remotes(settings) if not remote.is_paused]
@@ -115,7 +116,7 @@ def sync_add(
     key = key_of(open_remote(url), _passphrase() if encrypt else None)  # tells an address that cannot be used, too
     if not yes:
         if request.json or not sys.stdin.isatty():
-            raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
+            raise UsageError("nothing is sent until you agree", "see backscroll sync preview, then add --yes")
         write_preview(preview_for(settings, EffectivePolicy(policy)))
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
@@ -273,7 +274,7 @@ def _remotes(settings: "Settings") -> list["RemoteSettings"]:
 
     remotes = list(read_remotes(settings).values())
     if not remotes:
-        hint = "add one with backscroll sync add NAME URL, for example: backscroll sync add nas /mnt/nas/backscroll"
+        hint = "add one with backscroll sync add NAME URL, or connect to a team server with backscroll connect URL"
         raise UsageError("there is no remote yet", hint)
     return remotes
 
@@ -375,7 +376,7 @@ def _watch(settings: "Settings") -> None:
             pass
     except Busy as busy:
         if syncs_by_itself(settings):
-            raise Busy("a backscroll that runs (open or watch) syncs by itself", "there is nothing to do") from busy
+            raise Busy("a running backscroll (open or watch) syncs already", "there is nothing to do") from busy
         raise
 
 

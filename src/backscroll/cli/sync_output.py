@@ -1,9 +1,10 @@
 """How `backscroll sync` tells what it found and did."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from backscroll.cli.output import heading, warning, write
-from backscroll.render.terminal import clean_line, plural, size
+from backscroll.render.terminal import clean_line, minute, plural, size
 
 if TYPE_CHECKING:
     from backscroll.library.syncing.preview import ProjectPreview
@@ -51,7 +52,7 @@ def write_status(one: "RemoteStatus") -> None:
     write(heading(f"{one.remote.name}{paused}: {clean_line(one.remote.url)}"))
     if one.is_syncing:
         write("  a process is syncing it right now")
-    write(f"  last sync {one.remote.last_sync or 'never'}, last proof {one.remote.last_proof or 'never'}")
+    write(f"  last sync {_minute(one.remote.last_sync)}, last verified {_minute(one.remote.last_proof)}")
     if one.problem:
         write(warning(f"  {clean_line(one.problem)}"))
     write(f"  {size(one.waiting)} wait to be sent" if one.waiting else "  nothing waits to be sent")
@@ -66,6 +67,13 @@ def write_status(one: "RemoteStatus") -> None:
         write(f"  {name}: {size(device.size)} in {plural(device.bundles, 'bundle')}{lag}")
         if device.unknown:
             write(warning(f"    {_of_unknown_kind(device.unknown)} not here; update backscroll to take them"))
+
+
+def _minute(text: str | None) -> str:
+    try:
+        return minute(datetime.fromisoformat(text)) if text else "never"
+    except ValueError:  # the settings of remotes are a file that people can edit
+        return clean_line(f"{text}")
 
 
 def _of_unknown_kind(count: int) -> str:

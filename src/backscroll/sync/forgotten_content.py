@@ -34,7 +34,7 @@ def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten, aft
         for one in waiting:
             changed += _clean(remote, one, is_forgotten)
             clean.add(one.name)
-    raise Busy(f"the objects of {device} change all the time", "it is tried again later")
+    raise Busy(f"the objects of {device} keep changing", "it is tried again later")
 
 
 def _clean(remote: Remote, one: BundleObject, is_forgotten: IsForgotten) -> bool:

@@ -162,7 +162,7 @@ class HttpRemote:
             raise UsageError(f"{self._url} does not accept this machine: {message}", hint) from error
         if error.code == HTTPStatus.INSUFFICIENT_STORAGE:
             hint = "nothing is lost: ask an administrator for more room, then run backscroll sync again"
-            raise BackscrollError(f"the server takes no more: {message}", hint) from error
+            raise BackscrollError(f"the server accepts no more: {message}", hint) from error
         raise BackscrollError(f"cannot {doing}: {message}", "ask the administrator of the server") from error
 
     def _read_json(self, answer: bytes) -> dict[str, Any]:

@@ -89,11 +89,11 @@ class EffectivePolicy(NamedTuple):
             return ""
         name = self.org.org or "your organisation"
         if project is None:
-            return f"rules of {name} that differ by project: these files mix projects"
+            return f"{name}'s rules, which differ by project: these files mix projects"
         rule = self.org.policy.rule_for(project)
         if rule is None:
-            return f"a rule of {name} for every other project"
-        return f"a rule of {name} for {RULE_ABOUT[rule.by]} {rule.pattern}"
+            return f"{name}'s rule for every other project"
+        return f"{name}'s rule for {RULE_ABOUT[rule.by]} {rule.pattern}"
 
 
 def stricter(one: SyncMode, other: SyncMode) -> SyncMode:

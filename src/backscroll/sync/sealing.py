@@ -53,7 +53,7 @@ def open_key(passphrase: str, facts: KeyFacts) -> bytes:
     try:
         seal_with(key).open(bytes.fromhex(facts.word), b"word")
     except DamagedBundleError as error:
-        raise UsageError("the passphrase is wrong", "give the one that this remote was made with") from error
+        raise UsageError("the passphrase is wrong", "give the one that this remote was created with") from error
     return key
 
 

@@ -43,7 +43,7 @@ class SyncState:
             for name, columns in LATER_TABLES.items():
                 self._db.execute(f"create table if not exists {name} ({columns}) strict, without rowid")
         except sqlite3.DatabaseError as error:
-            hint = f"remove {path}: it is made anew from the remote"
+            hint = f"remove {path}: it is rebuilt from the remote"
             raise BackscrollError(f"the state of the sync cannot be read: {error}", hint) from error
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ def back_up_server(
 ) -> Manifest:
     """Write a backup into a new folder, and read it again to be sure."""
     if to.exists() and any(to.iterdir()):
-        raise UsageError(f"{to} is not empty", "give a folder that is new or empty")
+        raise UsageError(f"{to} is not empty", "give a new or empty folder")
     private_folder(to)
     with database.transaction() as connection:
         connection.execute("set transaction isolation level repeatable read read only")

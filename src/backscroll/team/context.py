@@ -119,12 +119,19 @@ def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Req
                 with context.database.transaction(asker.org if asker else None) as connection:
                     shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists))
             except BackscrollError as error:
-                return HTMLResponse(error_page(error), status_of(error))
+                return HTMLResponse(error_page(error, back=_form_page(request)), status_of(error))
             return HTMLResponse(shown) if isinstance(shown, Html) else shown
 
         return await run_in_threadpool(run)
 
     return endpoint
+
+
+def _form_page(request: Request) -> str:
+    """The page of this server that a form was sent from; nothing for other requests."""
+    sent = urlsplit(request.headers.get("referer", ""))
+    is_here = sent.netloc == request.headers.get("host", "")
+    return sent.path if request.method == "POST" and is_here and sent.path.startswith("/") else ""
 
 
 def see(address: str) -> Response:

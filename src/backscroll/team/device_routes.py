@@ -192,11 +192,11 @@ class DeviceRoutes:
         for key, (whose, rate) in keys.items():
             wait = self._credit.wait_for(key, self._clock(), rate)
             if wait:
-                much = Busy(f"{whose} has sent much in a short time", f"wait {wait} seconds")
+                much = Busy(f"{whose} has sent too much in a short time", f"wait {wait} seconds")
                 return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
         is_small = _told_length(request) <= SMALL
         if self._running[is_small] >= (MAX_SMALL_AT_ONCE if is_small else MAX_AT_ONCE):
-            raise Busy("many devices are sending at this moment", "try again in a moment")
+            raise Busy("many devices are sending right now", "try again in a moment")
         self._running[is_small] += 1
         try:
             data = await _body(request, SMALL if is_small else LARGEST_OBJECT)

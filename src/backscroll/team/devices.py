@@ -68,7 +68,7 @@ def ask(connection: "Connection", machine: str) -> DeviceRequest:
     connection.execute("delete from device_request where expires < now()")
     row = connection.execute("select count(*) from device_request").fetchone()
     if row and row[0] >= MAX_REQUESTS:
-        raise Busy("too many machines wait to be let in", "try again in a few minutes")
+        raise Busy("too many machines are waiting for approval", "try again in a few minutes")
     found = DeviceRequest(new_secret("r"), new_code(), round(REQUEST.total_seconds()))
     connection.execute(
         "insert into device_request (digest, code, machine, expires) values (%s, %s, %s, now() + %s)",
@@ -84,7 +84,7 @@ def waiting(connection: "Connection", code: str) -> str:
         (_typed(code),),
     ).fetchone()
     if row is None:
-        raise NothingFound("no machine waits with this code", "compare it with the terminal, or run connect again")
+        raise NothingFound("no machine is waiting with this code", "compare it with the terminal, or run connect again")
     return str(row[0])
 
 
@@ -109,7 +109,7 @@ def collect(connection: "Connection", secret: str) -> Credential | None:
         (digest(secret),),
     ).fetchone()
     if row is None:
-        raise NothingFound("this request is too old, or was answered already", "run backscroll connect again")
+        raise NothingFound("this request has expired, or was already answered", "run backscroll connect again")
     number, is_denied, machine = row
     if is_denied:
         raise DeniedError

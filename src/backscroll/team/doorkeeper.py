@@ -7,7 +7,7 @@ may set. Nothing but the open paths answers a request whose asker is unknown.
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,6 +24,8 @@ from backscroll.team.sessions import person_of_session, use_of_key
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
 from backscroll.web.layout import ASKER_LINKS
+from backscroll.web.reader_zone import COOKIE as ZONE_COOKIE
+from backscroll.web.reader_zone import READER_ZONE, zone_named
 
 OPEN: Final = ("/static/", "/sync/v1/", "/oidc/", "/shared-link/")
 OPEN_PAGES: Final = frozenset({"/sign-in", "/welcome", "/healthz", "/readyz", "/favicon.ico"})
@@ -75,6 +77,7 @@ class Doorkeeper:
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
             ASKER_HANDLE.set(person.handle)
+            READER_ZONE.set(zone_named(unquote(request.cookies.get(ZONE_COOKIE, ""))))
             ASKER_LINKS.set(self._links(person, path, scope.get(OWNER, "")))
         await self._app(scope, receive, send)
 

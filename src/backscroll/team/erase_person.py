@@ -13,6 +13,7 @@ from urllib.parse import quote
 from psycopg.sql import SQL, Identifier
 
 from backscroll.errors import BackscrollError, Busy
+from backscroll.render.terminal import plural
 from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Remote
 from backscroll.team.audit import record
@@ -104,7 +105,7 @@ def remove_objects(objects: Remote, handle: str) -> int:
         count += len(found)
         if not found:
             return count
-    raise Busy(f"objects of {handle} still arrive", "it is tried again later")
+    raise Busy(f"objects of {handle} are still arriving", "it is tried again later")
 
 
 def _remove_rows(connection: "Connection", entry: Erasure) -> None:
@@ -168,7 +169,7 @@ def _finish(connection: "Connection", entry: Erasure, objects: int) -> None:
         (objects, entry.person),
     ).fetchone()
     if row is not None:
-        record(connection, entry.org, "server", "person.erased", entry.handle, f"{row[0]} objects")
+        record(connection, entry.org, "server", "person.erased", entry.handle, plural(row[0], "object"))
 
 
 REFERENCES: Final = """

@@ -54,7 +54,7 @@ def ask_erasure(connection: "Connection", by: Person | None, handle: str, org: i
     if held := holds_on(connection, person.id):
         raise HeldError(held[0])
     if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
-        raise UsageError(f"the erasure of {handle} was asked for already", "see Retention and erasures")
+        raise UsageError(f"the erasure of {handle} was already requested", "see Retention and erasures")
     actor = by.handle if by else OPERATOR
     connection.execute(
         "insert into erasure (org, person, handle, reason, asked_by) values (%s, %s, %s, %s, %s)",
@@ -69,7 +69,7 @@ def _check_asker(connection: "Connection", by: Person | None, person: Person) ->
     if by is not None and by.id == person.id:
         raise UsageError("you cannot erase yourself", "ask another owner")
     if by is not None and person.role == "owner" and by.role != "owner":
-        raise UsageError("only an owner erases an owner", "ask one")
+        raise UsageError("only an owner can erase an owner", "ask an owner")
     others = connection.execute(
         "select 1 from person where org = %s and role = 'owner' and disabled is null and id <> %s",
         (person.org, person.id),

@@ -51,7 +51,7 @@ def export_history(
     chats.
     """
     if to.exists() and any(to.iterdir()):
-        raise UsageError(f"{to} is not empty", "give a folder that is new or empty")
+        raise UsageError(f"{to} is not empty", "give a new or empty folder")
     private_folder(to)
     done = Exported()
     rows: list[tuple[object, ...]] = []

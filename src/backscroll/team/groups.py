@@ -1,4 +1,4 @@
-"""Teams from the groups of the identity provider: who signs in is in the teams that are called as their groups."""
+"""Teams from the groups of the identity provider: people who sign in join the teams named like their groups."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ def groups_in(claims: dict[str, Any], name: str) -> frozenset[str] | None:
 
 
 def join_teams(connection: "Connection", person: Person, groups: Collection[str]) -> None:
-    """Put a person into the teams that are called as these groups, and out of those that a group put them into before.
+    """Put a person into the teams that are named like these groups, and out of those that a group put them into before.
 
     Teams are made by administrators: a group that no team is called after does nothing. Whom an administrator put into
     a team stays there.

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import BackscrollError, UsageError
+from backscroll.render.terminal import size
 from backscroll.team.audit import record
 from backscroll.team.people import Person, person_of
 from backscroll.team.secrets import digest
@@ -27,7 +28,7 @@ class OverQuotaError(BackscrollError):
     def __init__(self, whose: str, quota: int) -> None:
         self.whose = whose
         super().__init__(
-            f"the quota of {whose} is used up ({quota / GIGABYTE:,.2f} GB)",
+            f"the quota of {whose} is used up ({size(quota)})",
             "nothing is lost: ask an administrator for more room, or forget chats, and sync again",
         )
 
@@ -121,7 +122,7 @@ def parsed_limit(text: str, unit: int) -> int | None:
     except ValueError:
         value = -1.0
     if not 0 < value <= MAX_NUMBER or round(value * unit) < 1:
-        raise UsageError(f"{text[:40]} is not a limit", f"give a number up to {MAX_NUMBER:,}, or nothing")
+        raise UsageError(f"{text[:40]} is not a limit", f"give a number up to {MAX_NUMBER:,}, or leave it empty")
     return round(value * unit)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from backscroll.files.source_key import owner_of
 from backscroll.library import Facets, Hit, StoredChat
 from backscroll.library.library import Library
 from backscroll.library.searching.search import FoundPage, SearchResults, find_page
-from backscroll.query.tree import Field, Query
+from backscroll.query.tree import All, Either, Field, Not, Part, Query, all_of, either_of
 
 if TYPE_CHECKING:
     from backscroll.settings import Settings
@@ -55,6 +56,25 @@ class SharedLibraries:
                 owners &= {one}
         return self.reader in owners, owners - {self.reader}
 
+    def with_names(self, query: Query) -> Query:
+        """The query with `me` and `team` as handles in an OR and after a NOT, because a store knows only handles."""
+        parts = (part if isinstance(part, Field) else self._named(part) for part in query.root.parts)
+        return replace(query, root=All(tuple(parts)))
+
+    def _named(self, part: Part) -> Part:
+        match part:
+            case Not(inner):
+                return Not(self._named(inner))
+            case All(parts):
+                return all_of([self._named(inner) for inner in parts])
+            case Either(parts):
+                return either_of([self._named(inner) for inner in parts])
+            case Field("owner"):
+                name = str(part.value).lower()
+                handles = {OWN: {self.reader}, TEAM: {self.reader, *self.teammates}}.get(name)
+                return either_of([Field("owner", "=", one) for one in sorted(handles)]) if handles else part
+        return part
+
 
 class MergedLibrary(Library):
     """Answers lists and searches over several libraries; everything else is about the reader's own."""
@@ -73,7 +93,7 @@ class MergedLibrary(Library):
         self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
     ) -> list[StoredChat]:
         """The chats of all of them that match, in one order."""
-        asked = self.parse(query)
+        asked = self._shared.with_names(self.parse(query))
         most = None if limit is None else limit + offset
         is_own, others = self._shared.wanted(asked)
         found = super().chats(asked, limit=most, sort=sort) if is_own else []
@@ -85,7 +105,7 @@ class MergedLibrary(Library):
 
     def count_chats(self, query: str | Query = "") -> int:
         """How many chats `chats` would give without a limit."""
-        asked = self.parse(query)
+        asked = self._shared.with_names(self.parse(query))
         is_own, others = self._shared.wanted(asked)
         own = super().count_chats(asked) if is_own else 0
         return own + sum(shared.count_chats(asked) for shared in self._opened(others))
@@ -103,7 +123,7 @@ class MergedLibrary(Library):
         project: str = "",
     ) -> SearchResults:
         """The best of both libraries, in one order. A cursor is for one library only: pages go by the offset."""
-        asked = self.parse(query)
+        asked = self._shared.with_names(self.parse(query))
         is_own, others = self._shared.wanted(asked)
         if not others or sort not in RESULT_ORDERS:
             return super().search(asked, limit=limit, offset=offset, sort=sort, hits=hits, width=width, cursor=cursor,
@@ -118,6 +138,7 @@ class MergedLibrary(Library):
 
     def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
         """The sums of all of them."""
+        query = self._shared.with_names(query)
         is_own, others = self._shared.wanted(query)
         found = [super().facets(query, since)] if is_own or not others else []
         found += [shared.facets(query, since) for shared in self._opened(others)]

@@ -167,7 +167,9 @@ class OidcProvider:
                 (bytes(invitation),),
             ).fetchone()
             if row is None:
-                raise NothingFound("this link was used already, or is too old", "ask an administrator for a new one")
+                raise NothingFound(
+                    "this link has been used already, or has expired", "ask an administrator for a new one"
+                )
             number = int(row[0])
         elif self.settings.admits_everyone:
             number = self._admit(connection, claims)

@@ -20,7 +20,7 @@ def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -
     It is refused unless an owner came in through the provider lately: otherwise everyone might be locked out.
     """
     if by.role != "owner":
-        raise UsageError("only an owner forbids passwords", "ask one")
+        raise UsageError("only an owner can switch passwords off", "ask an owner")
     if issuer is None:
         raise UsageError("no identity provider is set", "start the server with --oidc-issuer and --oidc-client")
     row = connection.execute(
@@ -43,7 +43,7 @@ def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -
 def allow_passwords(connection: "Connection", by: Person) -> None:
     """Let people sign in with a password again."""
     if by.role != "owner":
-        raise UsageError("only an owner allows passwords", "ask one")
+        raise UsageError("only an owner can allow passwords", "ask an owner")
     _allow(connection, by.org, by.handle)
 
 

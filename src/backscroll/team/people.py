@@ -109,7 +109,7 @@ def new_person(
 def invite(connection: "Connection", by: Person, handle: str, name: str, role: str) -> str:
     """Make a person, and a one-time secret with which they choose a password."""
     if role == "owner" and by.role != "owner":
-        raise UsageError("only an owner makes another owner", "choose another role")
+        raise UsageError("only an owner can make someone an owner", "choose another role")
     person = new_person(connection, by.org, handle, name, role=role)
     record(connection, by.org, by.handle, "person.invite", handle, role)
     return _invite(connection, by.org, person, by.id)
@@ -119,7 +119,7 @@ def invite_again(connection: "Connection", by: Person, handle: str) -> str:
     """A new secret for a person, for instance after a lost password; earlier ones stop working."""
     person = person_of(connection, by.org, handle)
     if person.role == "owner" and by.role != "owner":
-        raise UsageError("only an owner does this for an owner", "ask one")
+        raise UsageError("only an owner can do this to an owner", "ask an owner")
     if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
         raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     connection.execute("delete from invitation where person = %s", (person.id,))
@@ -149,7 +149,7 @@ def invited(connection: "Connection", secret: str) -> Person:
         "select person from invitation where digest = %s and used is null and expires > now()", (digest(secret),)
     ).fetchone()
     if row is None:
-        raise NothingFound("this link was used already, or is too old", "ask an administrator for a new one")
+        raise NothingFound("this link has been used already, or has expired", "ask an administrator for a new one")
     return find_person(connection, row[0])
 
 
@@ -174,11 +174,11 @@ def accept(connection: "Connection", secret: str, password: str) -> Person:
 
 
 def with_password(connection: "Connection", handle: str, password: str) -> Person | None:
-    """The person with this handle and password; None if there is none."""
-    row = connection.execute(
-        "select id, password from person where handle = %s and disabled is null", (handle.strip().lower(),)
-    ).fetchone()
-    return find_person(connection, row[0]) if is_password(password, row[1] if row else None) and row else None
+    """The person with this handle and password, who may be disabled; None if there is none."""
+    row = connection.execute("select id, password from person where handle = %s", (handle.strip().lower(),)).fetchone()
+    if not is_password(password, row[1] if row else None) or not row:
+        return None
+    return next(iter(_people(connection, "p.id = %s and p.erased is null", row[0])), None)
 
 
 def find_person(connection: "Connection", number: int) -> Person:
@@ -207,11 +207,22 @@ def people(connection: "Connection", org: int) -> list[Person]:
     return _people(connection, "p.org = %s and p.erased is null", org)
 
 
+def not_joined(connection: "Connection", org: int) -> set[str]:
+    """The handles of those who were invited and have not used their link."""
+    rows = connection.execute(
+        "select p.handle from person p where p.org = %s and p.password is null and p.subject is null"
+        " and exists (select 1 from invitation i where i.person = p.id and i.used is null)"
+        " and not exists (select 1 from web_session s where s.person = p.id)",
+        (org,),
+    )
+    return {str(handle) for (handle,) in rows}
+
+
 def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = False) -> None:
     """Let a person in no more: sessions end, keys and devices stop working. What they sent stays."""
     person = person_of(connection, by.org, handle)
     if person.id == by.id or (person.role == "owner" and by.role != "owner"):
-        raise UsageError(f"{handle} cannot be disabled by you", "ask another owner")
+        raise UsageError(f"you cannot disable {handle}", "ask another owner")
     if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
         raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     connection.execute(

@@ -174,7 +174,7 @@ def remotes_of(connection: "Connection", org: int) -> dict[str, dict[str, str]]:
 def _checked(kind: str, pattern: str) -> str:
     pattern = pattern.strip()
     if kind not in KINDS:
-        raise UsageError("a rule is about a git remote, a folder, a project, or everything else", "choose one")
+        raise UsageError("a rule applies to a git remote, a folder, a project, or everything else", "choose one")
     if kind == EVERYTHING_ELSE:
         return ""
     if not pattern or len(pattern) > LONGEST_PATTERN or not pattern.isprintable():

@@ -111,7 +111,9 @@ class TeamPrompts:
             self._record(connection, "prompt.unshare", prompt.name, audience)
 
     def _record(self, connection: "Connection", action: str, name: str, audience: str) -> None:
-        record(connection, self._person.org, self._person.handle, action, name, audience.replace("-", " "))
+        team = connection.execute("select name from team where id = %s", (_team_of(audience),)).fetchone()
+        told = f"team {team[0]}" if team else "everyone"
+        record(connection, self._person.org, self._person.handle, action, name, told)
 
 
 def add_prompt(connection: "Connection", owner: Person, prompt: SavedPrompt) -> SavedPrompt:
@@ -174,17 +176,17 @@ def _prompt(person: Person, row: tuple[Any, ...]) -> tuple[int, SavedPrompt]:
         uses=uses,
         used=_time(used),
         owner="" if is_own else owner,
-        shared_with=[_shared(team, team_name, person) for team, team_name in shared] if is_own else [],
+        shared_with=[_shared(team, team_name) for team, team_name in shared] if is_own else [],
     )
 
 
-def _shared(team: int | str | None, name: str | None, person: Person) -> Audience:
-    return Audience(EVERYONE, f"everyone of {person.org_name}") if team is None else Audience(f"team-{team}", f"{name}")
+def _shared(team: int | str | None, name: str | None) -> Audience:
+    return Audience(EVERYONE, "everyone") if team is None else Audience(f"team-{team}", f"{name}")
 
 
 def _audiences(connection: "Connection", person: Person) -> list[Audience]:
     own = [one for one in teams(connection, person.org) if one.id in person.teams]
-    return [*(_shared(one.id, f"the team {one.name}", person) for one in own), _shared(None, None, person)]
+    return [*(_shared(one.id, f"the team {one.name}") for one in own), _shared(None, None)]
 
 
 def _audience(connection: "Connection", person: Person, key: str) -> Audience:

@@ -22,7 +22,9 @@ def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
         except ValueError as error:
             raise UsageError(f"{text} is not a network", "write one as 10.0.0.0/8, or an address") from error
         if found[-1].prefixlen == 0:
-            raise UsageError(f"{text} is every address: anyone could write the header", "name the proxy's own network")
+            raise UsageError(
+                f"{text} covers every address: anyone could forge the header", "name the proxy's own network"
+            )
     return tuple(found)
 
 

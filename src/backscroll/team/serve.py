@@ -15,6 +15,7 @@ from typing import Final
 
 import uvicorn
 
+from backscroll import system
 from backscroll.disk import private_folder
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.httpd.connections import Connections
@@ -25,7 +26,7 @@ from backscroll.team.app import make_team_app
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database, migrate
 from backscroll.team.job_log import JobLog
-from backscroll.team.libraries import Libraries
+from backscroll.team.libraries import PEOPLE, Libraries
 from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
 from backscroll.team.proxies import Network
@@ -82,7 +83,7 @@ def open_database(place: ServerPlace) -> Iterator[Database]:
     if place.database is not None:
         from backscroll.store.postgres.roles import refuse_unsafe_roles
 
-        private_folder(place.data)
+        _prepare_folder(place, 0o700)
         database = Database(place.database)
         try:
             with database.transaction() as connection:
@@ -93,14 +94,23 @@ def open_database(place: ServerPlace) -> Iterator[Database]:
         return
     from backscroll.store.postgres.embedded import EmbeddedPostgres
 
-    # PostgreSQL may run as another user, who has to get to its folder; everything else in here is in private folders.
-    place.data.mkdir(parents=True, exist_ok=True, mode=0o711)
+    _prepare_folder(place, 0o711)
+    if system.user_id() == 0:
+        place.data.chmod(0o711)  # PostgreSQL runs as another user, who has to get through to its folder
     with EmbeddedPostgres(place.data / "postgres") as postgres:
         database = Database(postgres.url())
         try:
             yield database
         finally:
             database.close()
+
+
+def _prepare_folder(place: ServerPlace, mode: int) -> None:
+    """Make the data folder and the private folders in it. One that exists keeps its mode: PostgreSQL may need it."""
+    place.data.mkdir(parents=True, exist_ok=True, mode=mode)
+    private_folder(place.data / PEOPLE)
+    if place.objects is None:
+        private_folder(place.data / "objects")
 
 
 def serve_web(
@@ -121,7 +131,7 @@ def serve_web(
     try:
         is_secure = url is not None and url.startswith("https://")
         if not is_secure and not address_of(listener).is_loopback:
-            hint = "put a proxy with a certificate before it, and give its address: --url https://team.example.org"
+            hint = "put a proxy with a certificate in front of it, and give its address: --url https://team.example.org"
             raise UsageError("passwords and sessions would cross the network in the clear", hint)
         connections = Connections(body_seconds=BODY_SECONDS)
         viewers = Viewers(Libraries(place.data, database), connections)
@@ -181,7 +191,7 @@ class TeamProcess(uvicorn.Server):
             except Exception as error:  # without this thread no page would update
                 if self._stop.is_set():
                     return
-                log.error("pages are not told of changes; trying again: %s", type(error).__name__)
+                log.error("open pages do not update at the moment (%s); trying again", type(error).__name__)
                 self._stop.wait(RESTART_SECONDS)
 
 

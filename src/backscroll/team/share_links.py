@@ -87,5 +87,5 @@ def open_link(connection: "Connection", secret: str) -> LinkedChat:
         (digest(secret),),
     ).fetchone()
     if row is None:
-        raise NothingFound("this link does not work", "it was revoked, or its time is up: ask who sent it to you")
+        raise NothingFound("this link does not work", "it was revoked, or it has expired: ask the person who sent it")
     return LinkedChat(*row)

@@ -37,6 +37,8 @@ class ReadChat(NamedTuple):
     first: datetime
     last: datetime
     requests: int
+    title: str
+    """What it was called when it was shared; empty if it never was."""
 
 
 def share(
@@ -98,8 +100,9 @@ def note_access(connection: "Connection", reader: Person, read: Share) -> None:
 def readers_of(connection: "Connection", owner: Person, limit: int = 500) -> list[ReadChat]:
     """Who read the chats of a person, the last first."""
     rows = connection.execute(
-        "select p.handle, a.chat, a.first, a.last, a.requests from access a join person p on p.id = a.reader"
-        " where a.owner = %s order by a.last desc limit %s",
+        "select p.handle, a.chat, a.first, a.last, a.requests, coalesce((select s.title from share s"
+        " where s.owner = a.owner and s.chat = a.chat order by s.id desc limit 1), '') from access a"
+        " join person p on p.id = a.reader where a.owner = %s order by a.last desc limit %s",
         (owner.id, limit),
     )
     return [ReadChat(*row) for row in rows]

@@ -100,7 +100,9 @@ class Worker:
             try:
                 self._do_all(stop)
             except Exception as error:  # the job is tried again, and the leading thread tells what is wrong
-                log.error("a job is tried again after %s", type(error).__name__, exc_info=not _is_expected(error))
+                log.error(
+                    "a job failed (%s) and will be tried again", type(error).__name__, exc_info=not _is_expected(error)
+                )
 
     def _do_all(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -129,7 +131,9 @@ class Worker:
                 log.error("the worker waits: %s", error)
                 stop.wait(LOOK_SECONDS)
             except Exception as error:  # a lost connection, or a bug: the job is tried again
-                log.error("the worker goes on after %s", type(error).__name__, exc_info=not _is_expected(error))
+                log.error(
+                    "the worker continues after an error (%s)", type(error).__name__, exc_info=not _is_expected(error)
+                )
                 listening = None
                 stop.wait(1)
         if listening is not None:

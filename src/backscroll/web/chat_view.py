@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, Literal
 
 from backscroll.conversation.agents import Agent
@@ -24,6 +23,7 @@ from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
 from backscroll.web.asker import author_name
+from backscroll.web.reader_zone import reader_time
 
 MAX_HEADING_LENGTH: Final = 120
 MAX_AT_ONCE: Final = 2000
@@ -176,7 +176,7 @@ class ChatView:
             agents=self._agents(messages),
             whole=whole,
             clock=time.thread_time,
-            local=_local,
+            local=reader_time,
             author=author_name(self.reader.stored.machines),
             forks={
                 key: Fork(crossing.here, crossing.ways, f"{self.links.compare}") for key, crossing in crossings.items()
@@ -273,13 +273,6 @@ def origins_of(reader: ChatReader) -> list[BranchOrigin]:
         text = step.head.row.text if step and step.head else ""
         origins.append(BranchOrigin(branch.number, parent, text))
     return origins
-
-
-def _local(when: datetime) -> datetime:
-    try:
-        return when.astimezone()
-    except OverflowError:  # a broken clock: the first or last hours of the calendar
-        return when
 
 
 SAID: Final = frozenset({"prompt", "queued", "answer", "command", "shell", "compact-summary", "interruption"})

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Final
 
-from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.errors import BackscrollError, Busy, NoSuchChat, NothingFound, UsageError
 from backscroll.query.errors import QueryError
 from backscroll.render.html.element import NOTHING, Html, el, join, trusted
 from backscroll.render.html.icons import icon, mark
@@ -86,14 +86,15 @@ def page_frame(
     return trusted(begin), trusted(close + end)
 
 
-def error_page(error: BackscrollError, title: str = "") -> Html:
-    """What went wrong, and what to do next."""
+def error_page(error: BackscrollError, title: str = "", back: str = "") -> Html:
+    """What went wrong, and what to do next; `back` is the page with the form that was refused."""
     title = title or next((name for kind, name in TITLES.items() if isinstance(error, kind)), "Something went wrong")
     main = el(
         "section",
         el("h1", title),
         error_html(error),
-        el("p", el("a", "Go to the home page", href="/", class_="button"), " ",
+        el("p", el("a", "Go back", href=back, class_="button primary") if back else NOTHING, " ",
+           el("a", "Go to the home page", href="/", class_="button"), " ",
            el("a", "Show all chats", href="/chats", class_="button"), class_="ways-on"),
         class_="failure",
     )  # fmt: skip
@@ -107,7 +108,9 @@ def error_html(error: BackscrollError) -> Html:
         message = join([el("p", problem), el("pre", shown, class_="pointed")])
     else:
         message = el("p", error.message)
-    return el("div", message, el("p", error.hint, class_="hint"), class_="problem", role="alert")
+    is_elsewhere = ASKER_LINKS.get() is not None and isinstance(error, NoSuchChat)
+    hint = "check the address; perhaps the chat is not shared with you" if is_elsewhere else error.hint
+    return el("div", message, el("p", hint, class_="hint"), class_="problem", role="alert")
 
 
 def search_box(text: str = "", *more: Html) -> Html:

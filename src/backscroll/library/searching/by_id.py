@@ -1,6 +1,6 @@
 """The chat that the start of an id means."""
 
-from backscroll.errors import NothingFound, UsageError
+from backscroll.errors import NoSuchChat, UsageError
 from backscroll.store.reader import StoredChat, StoreReader
 
 
@@ -12,7 +12,7 @@ def chat_by_id(reader: StoreReader, prefix: str) -> StoredChat:
     own = [chat for chat in found if any(one.startswith(prefix.lower()) for one in names[chat.key])]
     found = exact if len(exact) == 1 else own or found
     if not found:
-        raise NothingFound(f"no chat, session, message or agent id starts with {prefix}", "see backscroll list")
+        raise NoSuchChat(f"no chat, session, message or agent id starts with {prefix}", "see backscroll list")
     if len(found) > 1:
         some = ", ".join(f"{chat.overview.id[:13]} ({chat.overview.title[:30]})" for chat in found[:4])
         problem = "chats start with" if own else "chats have an id that starts with"

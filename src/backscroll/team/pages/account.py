@@ -12,7 +12,7 @@ from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
 
-SCOPES = {"read": "read, over the HTTP API", "mcp": "recall, for agents over MCP", "metrics": "metrics, for Prometheus"}
+SCOPES = {"mcp": "agents, over MCP", "read": "programs, over the HTTP API", "metrics": "metrics, for Prometheus"}
 
 
 def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
@@ -23,9 +23,9 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
                            if scope != "metrics" or person.is_administrator], name="scope")  # fmt: skip
     form = el(
         "form",
-        field("What it is for", "name", required=True, placeholder="a script of mine"),
-        el("label", el("span", "Scope"), choice, class_="field"),
-        el("button", "Make a key", class_="primary"),
+        field("Name", "name", required=True, placeholder="Claude Code on my laptop"),
+        el("label", el("span", "For"), choice, class_="field"),
+        el("button", "Create a key", class_="primary"),
         method="post", action="/account/keys", class_="row-form",
     )  # fmt: skip
     return team_document(
@@ -33,18 +33,18 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         person,
         "/account",
         notice,
-        el("p", f"You are {person.name} ({person.handle}), {person.role} of {person.org_name}. ",
+        el("p", f"You are {person.name} ({person.handle}). Your role is {person.role}. ",
            button("/sign-out", "Sign out", style="")),
         _provider(request),
         el("h2", "Keys"),
         el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
-           " and works for one purpose only."),
-        table(("Key", "Scopes", "Made", "Last used", ""), (_row(key) for key in keys), "You have no key."),
+           " and works only for the purpose you choose here."),
+        table(("Key", "Scope", "Created", "Last used", ""), (_row(key) for key in keys), "You have no keys yet."),
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
         el("pre", mcp_line(request, "KEY"), class_="command", tabindex=0),
-        el("p", "When it quotes a colleague's chat, they see that under ", el("em", "Who read my chats"),
+        el("p", "When it quotes a colleague's chat, the colleague sees this under ", el("em", "Who read my chats"),
            f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
 
@@ -75,8 +75,9 @@ def mcp_line(request: TeamRequest, key: str) -> str:
 
 
 def _row(key: ApiKey) -> tuple[object, ...]:
-    end = button(f"/account/keys/{key.id}/revoke", "Revoke")
-    return key.name, ", ".join(key.scopes), moment_text(key.created), moment_text(key.used), end
+    ask = f"Revoke the key “{key.name}”? Programs that use it stop working at once."
+    end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask)
+    return el("strong", key.name), ", ".join(key.scopes), moment_text(key.created), moment_text(key.used), end
 
 
 def make_key(request: TeamRequest) -> Html:
@@ -84,9 +85,9 @@ def make_key(request: TeamRequest) -> Html:
     scope = request.form.get("scope", "read")
     person = request.administrator() if scope == "metrics" else request.person
     secret = new_key(request.connection, person, request.form.get("name", ""), [scope])
-    told = "Copy it now: it is not shown again."
+    told = "Copy it now: it will not be shown again."
     if scope == "mcp":
-        return show(request, secret_box("Run this where Claude Code is:", mcp_line(request, secret), told))
+        return show(request, secret_box("Run this on the machine with Claude Code:", mcp_line(request, secret), told))
     return show(request, secret_box("Your new key:", secret, told))
 
 

@@ -24,11 +24,18 @@ def show(request: TeamRequest) -> Html | Response:
     found = events(request.connection, person.org, before=number, limit=PAGE)
     broken = broken_at(request.connection, person.org)
     said = (
-        el("p", "Every event follows the one before it: none was changed or removed.", class_="notice")
+        el("p", "The hash chain is intact: no event was changed or removed.", class_="notice")
         if broken is None
-        else el("p", f"Event {broken} was changed, or one before it was removed.", class_="problem", role="alert")
+        else el(
+            "p",
+            f"The hash chain is broken at event {broken}: it was changed, or an event before it was removed.",
+            class_="problem",
+            role="alert",
+        )
     )
-    rows = [(one.number, moment_text(one.at), one.actor, one.action, one.about, one.detail) for one in found]
+    rows = [
+        (one.number, moment_text(one.at, is_exact=True), one.actor, one.action, one.about, one.detail) for one in found
+    ]
     older = (
         el("p", el("a", "Older events", href=f"/audit?before={found[-1].number}")) if len(found) == PAGE else NOTHING
     )
@@ -37,10 +44,10 @@ def show(request: TeamRequest) -> Html | Response:
         person,
         "/audit",
         said,
-        table(("#", "When (UTC)", "Who", "What", "About", "Detail"), rows, "Nothing has happened yet."),
+        table(("#", "When", "Who", "What", "About", "Detail"), rows, "Nothing has happened yet.", "events"),
         older,
-        el("p", el("a", "Everything as CSV", href="/audit?format=csv", class_="button")),
-        lead="Who did what. No text of a conversation is ever in it.",
+        el("p", el("a", "Download everything as CSV", href="/audit?format=csv", class_="button")),
+        lead="Who did what, and when. It never contains text from a conversation.",
     )
 
 

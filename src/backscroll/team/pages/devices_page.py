@@ -14,28 +14,34 @@ def show(request: TeamRequest) -> Html:
     person = request.person
     found = devices_of(request.connection, person, of_all=person.is_administrator)
     command = f"backscroll connect {request.context.url}"
-    connected = el("p", "The machine is connected. Its terminal goes on by itself.", class_="notice", role="status")
+    approved = el(
+        "p", "You approved the machine. The command in its terminal continues on its own; ",
+        el("a", "reload this page", href="/devices"), " in a few seconds to see it here.",
+        class_="notice", role="status",
+    )  # fmt: skip
     return team_document(
         "Devices",
         person,
         "/devices",
-        connected if request.get("connected") else NOTHING,
+        approved if request.get("connected") else NOTHING,
         table(
             ("Machine", "Connected", "Last seen", "Sent", ""),
             (_row(one) for one in found),
-            "No machine sends here yet.",
+            "" if request.get("connected") else "No machine is connected yet.",
         ),
         el("h2", "Connect a machine"),
-        el("p", "Run this on it. It shows what would leave, and nothing leaves before you say yes:"),
-        el("pre", el("code", command), class_="command", tabindex=0),
-        lead="Machines that send their conversations here. A machine only adds and forgets its own; it reads nothing.",
+        el("p", "Run this command on it. It first shows what would be sent, and sends nothing until you agree:"),
+        el("pre", command, class_="command", tabindex=0),
+        lead="Machines that send their conversations to this server. A machine can add and remove its own; it cannot"
+        " read any.",
     )
 
 
 def _row(one: RegisteredDevice) -> tuple[object, ...]:
     ends = el("span", "revoked ", moment_text(one.revoked), class_="muted")
-    end = ends if one.revoked else button(f"/devices/{one.id}/revoke", "Revoke")
-    return one.name, moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), end
+    ask = f"Revoke {one.name}? It can send nothing more until it is connected again. What it has sent stays."
+    end = ends if one.revoked else button(f"/devices/{one.id}/revoke", "Revoke", ask=ask)
+    return el("strong", one.name), moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), end
 
 
 def revoke(request: TeamRequest) -> Response:

@@ -65,9 +65,17 @@ def sign_in(request: TeamRequest) -> Html | Response:
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:
         FAILED.note(*keys)
-        return _sign_in_form(request, request.form.get("next", "/"), "The name or the password is wrong.")
+        return _sign_in_form(request, request.form.get("next", "/"), "The handle or the password is wrong.")
+    if person.disabled:
+        return _sign_in_form(
+            request, request.form.get("next", "/"), "Your account is disabled: ask an administrator to enable it."
+        )
     if forbids_passwords(request.connection, person.org):
-        return _sign_in_form(request, request.form.get("next", "/"), f"{person.org_name} has switched passwords off.")
+        return _sign_in_form(
+            request,
+            request.form.get("next", "/"),
+            "Passwords are switched off here: sign in through your organisation.",
+        )
     return enter(request, person, request.form.get("next", "/"))
 
 
@@ -97,8 +105,8 @@ def _any_passwords(request: TeamRequest) -> bool:
 
 
 def _no_way_in() -> Html:
-    return el("p", "Passwords are switched off, and the server was started without an identity provider. Its operator"
-              " can start it with --oidc-issuer, or run backscroll server allow-passwords.")  # fmt: skip
+    return el("p", "Passwords are switched off, and the server was started without an identity provider. Ask its"
+              " operator to start it with --oidc-issuer, or to run backscroll server allow-passwords.")  # fmt: skip
 
 
 def _elsewhere(request: TeamRequest, **told: str) -> Html:
@@ -124,8 +132,8 @@ def welcome(request: TeamRequest) -> Html | Response:
     problem = ""
     if forbids_passwords(request.connection, person.org):
         way = _elsewhere(request, link=secret) or _no_way_in()
-        about = el("p", f"You are {person.name}. Your handle is ", el("strong", person.handle), ".")
-        return plain_document(f"Welcome to {person.org_name}", about, way)
+        about = el("p", "Your handle is ", el("strong", person.handle), ".")
+        return plain_document(f"Welcome, {person.name}", about, way)
     if request.http.method == "POST":
         try:
             accept(request.connection, secret, request.form.get("password", ""))
@@ -134,17 +142,17 @@ def welcome(request: TeamRequest) -> Html | Response:
             problem = f"{error.message[:1].upper()}{error.message[1:]}."
     form = el(
         "form",
-        el("p", f"You are {person.name}. Your handle is ", el("strong", person.handle), ": you sign in with it."),
+        el("p", "You sign in with the handle ", el("strong", person.handle), "."),
         el("p", problem, class_="problem", role="alert") if problem else NOTHING,
         el("input", type="hidden", name="link", value=secret),
         el("input", name="username", value=person.handle, autocomplete="username", hidden=True),
-        field(f"A password of at least {SHORTEST_PASSWORD} characters", "password", type="password",
+        field(f"Choose a password of at least {SHORTEST_PASSWORD} characters", "password", type="password",
               autocomplete="new-password", required=True, minlength=SHORTEST_PASSWORD, autofocus=True),
-        el("button", "Set the password and sign in", class_="primary"),
+        el("button", "Save the password and sign in", class_="primary"),
         method="post",
         action="/welcome",
     )  # fmt: skip
-    return plain_document(f"Welcome to {person.org_name}", _elsewhere(request, link=secret), form)
+    return plain_document(f"Welcome, {person.name}", _elsewhere(request, link=secret), form)
 
 
 def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:
@@ -178,10 +186,10 @@ def connect(request: TeamRequest) -> Html | Response:
     form = el(
         "form",
         el("p", problem, class_="problem", role="alert") if problem else NOTHING,
-        field("The code that the terminal shows", "code", required=True, autofocus=True, autocomplete="off",
+        field("Code shown in the terminal", "code", required=True, autofocus=True, autocomplete="off",
               placeholder="BCDF-GHJK"),
         el("button", "Continue", class_="primary"),
-        action="/connect",
+        action="/connect", class_="row-form",
     )  # fmt: skip
     return team_document("Connect a machine", person, "/devices", form)
 
@@ -189,10 +197,10 @@ def connect(request: TeamRequest) -> Html | Response:
 def _ask_about(person: Person, machine: str, code: str) -> Html:
     question = el(
         "div",
-        el("p", "The machine calls itself ", el("strong", machine), " and shows the code"),
+        el("p", "A machine named ", el("strong", machine), " wants to connect. Its terminal shows the code"),
         el("p", code, class_="code"),
-        el("p", "Compare it with your terminal. If you approve, this machine can send conversations to this server"
-           " in your name. It cannot read any."),
+        el("p", "Approve it only if your terminal shows the same code. The machine can then send conversations to this"
+           " server in your name. It cannot read any."),
         el("form",
            el("input", type="hidden", name="code", value=code),
            el("button", "Approve this machine", name="answer", value="yes", class_="primary"),

@@ -4,6 +4,7 @@ from starlette.responses import Response
 
 from backscroll.errors import UsageError
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import plural
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.erasures import Erasure, ask_erasure, erasures
 from backscroll.team.holds import Hold, holds, holds_on, place_hold, release_hold
@@ -31,34 +32,35 @@ def show(request: TeamRequest) -> Html:
         el("h2", "Erasures"),
         el(
             "p",
-            "An erased person leaves nothing but an entry here and the audit log: chats, words, objects, shares, keys"
-            " and sessions are removed, and the database files are rewritten.",
+            "Erasing a person removes their chats, search index, objects, shares, keys and sessions, and rewrites the"
+            " database files. Only the entry here and the audit log remain.",
         ),
         table(
-            ("Person", "Asked by", "Asked", "Reason", "Done"),
+            ("Person", "Requested by", "Requested", "Reason", "Done"),
             (_erasure_row(one) for one in erasures(request.connection, person.org)),
-            "No one was erased.",
+            "No one has been erased.",
         ),
         _choice(person, found) if person.is_administrator else NOTHING,
         el("h2", "Legal holds"),
-        el("p", "What is under a hold is not erased and does not expire."),
+        el("p", "Chats under a legal hold cannot be erased and do not expire."),
         table(
             ("What", "Reason", "Placed by", "Since", ""),
             (_hold_row(person, one) for one in holds(request.connection, person.org)),
-            "There is no hold.",
+            "There are no legal holds.",
         ),
         _hold_form(found) if person.is_auditor else NOTHING,
     )
 
 
 def _erasure_row(one: Erasure) -> tuple[object, ...]:
-    done = el("span", moment_text(one.done), f" ({one.objects} objects)") if one.done else "is being done"
+    done = el("span", moment_text(one.done), f" ({plural(one.objects, 'object')})") if one.done else "in progress"
     return el("strong", one.handle), one.asked_by, moment_text(one.asked), one.reason or "–", done
 
 
 def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
-    what = el("span", el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "everything")
-    end = button(f"/holds/{one.id}/release", "Release") if person.is_auditor else NOTHING
+    what = el("span", el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "all chats")
+    ask = f"Release the legal hold on {one.handle}? What it covers can then be erased, and can expire."
+    end = button(f"/holds/{one.id}/release", "Release", ask=ask) if person.is_auditor else NOTHING
     return what, one.reason, one.placed_by, moment_text(one.placed), end
 
 
@@ -82,7 +84,7 @@ def _hold_form(found: list[Person]) -> Html:
     return el(
         "form",
         el("label", el("span", "Person"), el("select", _options(found), name="handle"), class_="field"),
-        field("One chat only (its id; empty: everything)", "chat"),
+        field("Chat id (empty: all their chats)", "chat"),
         field("Reason", "reason", required=True, maxlength=300),
         el("button", "Place a hold"),
         method="post", action="/holds", class_="row-form",
@@ -98,6 +100,7 @@ def confirm(request: TeamRequest) -> Html:
         text = f"{person.handle} is under a legal hold and cannot be erased: {held[0].reason}."
         return team_document("Erase someone", by, HERE, el("p", text, class_="problem", role="alert"))
     counts = request.connection.execute(COUNTS, (person.id, person.id)).fetchone() or (0, 0)
+    machines, chats = plural(counts[0], "machine"), plural(counts[1], "chat")
     form = el(
         "form",
         field(f"Type {person.handle} to confirm", "confirm", required=True, autocomplete="off", autocapitalize="none"),
@@ -110,12 +113,12 @@ def confirm(request: TeamRequest) -> Html:
         f"Erase {person.handle}",
         by,
         HERE,
-        el("p", f"{person.name} ({person.handle}) has {counts[0]} machines and shares {counts[1]} chats."),
+        el("p", f"{person.name} ({person.handle}) has {machines} and shares {chats}."),
         el("p", "Everything they sent is removed from the database, its indexes and the object store. They are signed"
-           " out at once, and their machines send no more. What their machines have themselves stays there."),
+           " out at once, and their machines can send no more. The copies on their own machines stay there."),
         el("p", el("strong", "This cannot be undone.")),
         form,
-        el("p", el("a", "Back", href=HERE)),
+        el("p", el("a", "Cancel", href=HERE)),
     )  # fmt: skip
 
 

@@ -20,23 +20,23 @@ def links_section(request: TeamRequest, person: Person, chat: str) -> Html:
     """The links to a chat, and a form for another one."""
     rows = (
         (moment_text(one.created), moment_text(one.expires), one.opened, moment_text(one.last_opened),
-         button(f"/links/{one.id}/revoke", "Revoke"))
+         button(f"/links/{one.id}/revoke", "Revoke", ask="Revoke this link? It stops working at once."))
         for one in links_of(request.connection, person, chat)
     )  # fmt: skip
     form = el(
         "form",
-        el("label", el("span", "For how many days"),
+        el("label", el("span", "Days until it expires"),
            el("input", name="days", type="number", min=1, max=LONGEST_DAYS, value=USUAL_DAYS, required=True),
            class_="field"),
-        el("button", "Make a link"),
+        el("button", "Create a link"),
         method="post", action=f"{chat_address(chat)}/links", class_="row-form",
     )  # fmt: skip
     return el(
         "section",
-        el("h2", "Links for people outside"),
-        el("p", "Anyone who has the link reads the chat as it is then, without an account. Secrets and e-mail addresses"
-           " are masked, whatever left your machine.", class_="muted"),
-        table(("Made", "Until", "Opened", "Last opened", ""), rows, "There is no link to this chat."),
+        el("h2", "Links for people without an account"),
+        el("p", "Anyone with the link can read the chat as it is when they open it. Secrets and e-mail addresses are"
+           " always masked.", class_="muted"),
+        table(("Created", "Expires", "Opened", "Last opened", ""), rows, "There are no links to this chat."),
         form,
     )  # fmt: skip
 
@@ -58,7 +58,7 @@ def follow(request: TeamRequest) -> Response:
             chosen = selected(shared, ShareSelection(thinking=False))
             page = "".join(page_of(chosen, export_assets(), detail="everything", author=found.name))
     except NothingFound:
-        told = "It was revoked, or its time is up. Ask who sent it to you for another one."
+        told = "It was revoked, or it has expired. Ask the person who sent it for a new one."
         return HTMLResponse(plain_document("This link does not work", el("p", told)), 404, HEADERS)
     return HTMLResponse(page.encode("utf-8", "replace"), headers=HEADERS)
 

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import size
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.limits import (
     GIGABYTE,
@@ -20,7 +21,6 @@ from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_password
 from backscroll.team.people import forbids_passwords
 from backscroll.team.sign_in_test import SignInStep, try_sign_in
 
-UNITS = ("B", "KB", "MB", "GB", "TB")
 JOBS = """
 select j.id, j.kind, j.about, j.created, j.due, j.tries, split_part(j.problem, ':', 1) from job j
 join person p on p.handle = split_part(j.about, '/', 1) where p.org = %s order by j.due limit 200
@@ -43,10 +43,10 @@ def jobs(request: TeamRequest) -> Html:
     ]  # fmt: skip
     return team_document(
         "Jobs", person, "/jobs",
-        table(("Job", "About", "Since", "Tries", "Next try", "Problem", ""), rows,
-              "Nothing waits: everything that was sent is in the libraries."),
-        lead="What workers do with what machines sent. A job that fails is tried again, less and less often. It"
-        " says whose it is, never what is in it; the worker's log has the rest.",
+        table(("Job", "For", "Created", "Tries", "Next try", "Problem", ""), rows,
+              "No jobs are waiting: everything that machines sent can be found."),
+        lead="What the workers still have to do with what machines sent. A job that fails is tried again, at growing"
+        " intervals. This page shows whose job it is, never its contents; the worker's log has the details.",
     )  # fmt: skip
 
 
@@ -71,28 +71,28 @@ def storage(request: TeamRequest) -> Html:
     total = sum(int(stored) for _, _, stored, *_ in found)
     limits = limits_of(request.connection, person.org)
     (database,) = request.connection.execute("select pg_database_size(current_database())").fetchone() or (0,)
-    facts = el("p", el("strong", size_text(total)), f" of {size_text(limits.org_bytes)}" if limits.org_bytes else "",
-               " are stored; the database takes ",
-               el("strong", size_text(int(database))), ".")  # fmt: skip
+    facts = el("p", el("strong", size(total)), f" of {size(limits.org_bytes)}" if limits.org_bytes else "",
+               " stored; the database takes ", el("strong", size(int(database))), ".")  # fmt: skip
     rows = [
-        (el("strong", handle), f"{machines:,}", size_text(int(stored)),
+        (el("strong", handle), f"{machines:,}", size(int(stored)),
          f"{100 * int(stored) / total:.0f} %" if total else "–", _quota(int(stored), quota or limits.person_bytes),
-         size_text(int(sent)), moment_text(seen))
+         size(int(sent)), moment_text(seen))
         for handle, machines, stored, sent, seen, quota in found
     ]  # fmt: skip
     return team_document(
         "Storage", person, "/storage", facts,
-        table(("Person", "Machines", "Stored", "Share", "Quota", "Sent in all", "Last seen"), rows,
+        table(("Person", "Machines", "Stored", "Of total", "Quota", "Ever sent", "Last seen"), rows,
               "No machine has sent anything yet."),
-        el("h2", "Limits"), _limits_form(limits), _quota_form([str(row[0]) for row in found]),
-        lead="What everyone's machines have sent, compressed. The database is built from it and can be rebuilt.",
+        el("h2", "Limits for everyone"), _limits_form(limits),
+        el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in found]),
+        lead="What machines have sent, compressed. The indexes in the database are built from it and can be rebuilt.",
     )  # fmt: skip
 
 
 def _quota(stored: int, quota: int | None) -> Html:
     if quota is None:
         return el("span", "none", class_="muted")
-    told = f"{size_text(quota)}, {100 * stored / quota:.0f} % used"
+    told = f"{size(quota)}, {100 * stored / quota:.0f} % used"
     return el("span", told, class_="no" if stored >= quota else None)
 
 
@@ -103,13 +103,14 @@ def _limits_form(limits: Limits) -> Html:
 
     return el(
         "form",
-        number("GB for each person", "person_bytes", limits.person_bytes, GIGABYTE, "no limit"),
-        number("GB for everyone", "org_bytes", limits.org_bytes, GIGABYTE, "no limit"),
-        number("MB/s for each person", "person_rate", limits.person_rate, MEGABYTE, f"{PERSON_RATE / MEGABYTE:.0f}"),
-        number("MB/s for everyone", "org_rate", limits.org_rate, MEGABYTE, f"{ORG_RATE / MEGABYTE:.0f}"),
+        number("GB per person", "person_bytes", limits.person_bytes, GIGABYTE, "no limit"),
+        number("GB in total", "org_bytes", limits.org_bytes, GIGABYTE, "no limit"),
+        number("MB/s per person", "person_rate", limits.person_rate, MEGABYTE, f"{PERSON_RATE / MEGABYTE:.0f}"),
+        number("MB/s in total", "org_rate", limits.org_rate, MEGABYTE, f"{ORG_RATE / MEGABYTE:.0f}"),
         el("button", "Save the limits"),
-        el("p", "A machine over a rate waits and goes on. One without room sends no more, says so, and tries again; it"
-           " can still remove what it has sent. Each web process counts these rates for itself.", class_="muted"),
+        el("p", "A machine that sends too fast waits and continues. One whose quota is used up says so and tries"
+           " again later; it can still remove what it has sent. Each web process applies the rates on its own.",
+           class_="muted"),
         method="post", action="/storage/limits", class_="row-form",
     )  # fmt: skip
 
@@ -118,8 +119,8 @@ def _quota_form(handles: list[str]) -> Html:
     people = el("select", [el("option", handle, value=handle) for handle in handles], name="handle")
     return el(
         "form",
-        el("label", el("span", "Another quota for"), people, class_="field"),
-        field("GB (empty: as everyone)", "bytes", inputmode="decimal"),
+        el("label", el("span", "Person"), people, class_="field"),
+        field("GB (empty: the same as everyone)", "bytes", inputmode="decimal"),
         el("button", "Save the quota"),
         method="post", action="/storage/quota", class_="row-form",
     )  # fmt: skip
@@ -147,10 +148,10 @@ def sign_in_test(request: TeamRequest) -> Html:
     provider = request.context.oidc
     if provider is None:
         steps: list[SignInStep] = []
-        told = "No identity provider is set. Start the server with --oidc-issuer and --oidc-client."
+        told = "No identity provider is set up. To use one, start the server with --oidc-issuer and --oidc-client."
     else:
         steps = try_sign_in(provider)
-        told = f"Register this redirect address at the provider: {request.context.url}/oidc/callback"
+        told = f"The provider must know this redirect address: {request.context.url}/oidc/callback"
     rows = [
         (el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no",
             aria_label="works" if one.is_so else "does not work"), one.what, one.told)
@@ -160,7 +161,7 @@ def sign_in_test(request: TeamRequest) -> Html:
         "Sign-in test", person, "/sign-in-test", el("p", told),
         table(("", "Step", "Detail"), rows, "") if rows else NOTHING,
         el("h2", "Passwords"), _passwords(request),
-        lead="Looks at the provider now, as a sign-in would, and signs no one in.",
+        lead="Checks now whether single sign-on works, without signing anyone in.",
     )  # fmt: skip
 
 
@@ -168,20 +169,21 @@ def _passwords(request: TeamRequest) -> Html:
     person = request.person
     is_forbidden = forbids_passwords(request.connection, person.org)
     told = (
-        "Passwords are switched off: people sign in through the provider only, and open invitations with it."
+        "Passwords are switched off: people sign in, and accept invitations, only through the provider."
         if is_forbidden
-        else "People sign in with a password, or through the provider if there is one."
+        else "People can sign in with a password, and through the provider if one is set up."
     )
     if person.role != "owner":
         return el("p", told, " An owner can change that.")
     if request.context.oidc is None and not is_forbidden:
-        return el("p", told, " To switch passwords off, set an identity provider first.")
+        return el("p", told, " To switch passwords off, set up an identity provider first.")
     label = "Allow passwords" if is_forbidden else "Switch passwords off"
-    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), style="")
+    ask = "" if is_forbidden else "Switch passwords off? Everyone who signed in with a password is signed out."
+    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), style="", ask=ask)
     note = (
-        "Switching them off ends every session that began with one. An owner must have signed in through the provider"
-        f" in the last {RECENTLY.days} days. Keys and machines go on working. The way back, should the provider fail:"
-        " backscroll server allow-passwords."
+        "Switching passwords off ends every session that began with one. An owner must have signed in through the"
+        f" provider in the last {RECENTLY.days} days. Keys and machines keep working. If the provider fails, run"
+        " backscroll server allow-passwords on the server."
     )
     return join([el("p", told), form, el("p", note, class_="muted")])
 
@@ -194,11 +196,3 @@ def change_passwords(request: TeamRequest) -> Response:
     else:
         allow_passwords(request.connection, by)
     return see("/sign-in-test")
-
-
-def size_text(count: int) -> str:
-    """Bytes as people read them."""
-    size, unit = float(count), 0
-    while size >= 1000 and unit < len(UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:,.0f} {UNITS[unit]}" if unit == 0 or size >= 10 else f"{size:.1f} {UNITS[unit]}"

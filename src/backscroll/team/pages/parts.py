@@ -9,12 +9,14 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.team.people import Person
 from backscroll.web.layout import document
+from backscroll.web.reader_zone import reader_time
 
 
 def links_for(person: Person, path: str, owner: str) -> Html:
     """What the bar of every page has for the person who asks; `owner` is whose chat it shows, if another's."""
     chat = CHAT_PAGE.fullmatch(path)
-    readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience")
+    readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience",
+                 class_="of-chat")  # fmt: skip
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
     account = el(
         "a",
@@ -26,7 +28,7 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     )
     if owner:
         shared = el("a", icon("share"), f"shared by {owner}", href="/shared", class_="badge owner")
-    own = el("span", "You", class_="badge owner", title="Owner") if chat and not owner else NOTHING
+    own = el("span", "You", class_="badge owner of-chat", title="Owner") if chat and not owner else NOTHING
     return join([own, readers if chat and not owner else shared, account])
 
 
@@ -97,28 +99,29 @@ def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
     return el("label", el("span", label), el("input", name=name, **given), class_="field")
 
 
-def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet") -> Html:
-    """A form that is only a button."""
+def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet", ask: str = "") -> Html:
+    """A form that is only a button; with `ask`, the reader confirms that question first."""
     fields = [el("input", type="hidden", name=name, value=value) for name, value in hidden]
-    return el("form", fields, el("button", label, class_=style or None), method="post", action=address, class_="inline")
+    return el("form", fields, el("button", label, class_=style or None), method="post", action=address, class_="inline",
+              data_ask=ask or None)  # fmt: skip
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> Html:
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str, style: str = "") -> Html:
     """A table, or a sentence where there is nothing."""
     body = [el("tr", [el("td", cell, data_label=head) for head, cell in zip(heads, row, strict=True)]) for row in rows]
     if not body:
         return el("p", empty, class_="muted")
     head = el("thead", el("tr", [el("th", name, scope="col") for name in heads]))
-    return el("div", el("table", head, el("tbody", body)), class_="table-scroll", tabindex=0, role="region",
-              aria_label=heads[0])  # fmt: skip
+    return el("div", el("table", head, el("tbody", body), class_=style or None), class_="table-scroll", tabindex=0,
+              role="region", aria_label=heads[0])  # fmt: skip
 
 
-def moment_text(when: datetime | None) -> Html:
-    """A time, short, with the whole one as a tooltip."""
+def moment_text(when: datetime | None, *, is_exact: bool = False) -> Html:
+    """A time; a script replaces it by “5 min ago” unless it `is_exact`."""
     if when is None:
         return el("span", "never", class_="muted")
-    shown = when.astimezone(UTC)
-    return el("time", shown.strftime("%Y-%m-%d %H:%M"), datetime=shown.isoformat(), title=f"{shown:%c} UTC")
+    shown = f"{reader_time(when):%Y-%m-%d %H:%M}"
+    return el("time", shown, datetime=when.astimezone(UTC).isoformat(), data_exact=True if is_exact else None)
 
 
 def secret_box(label: str, secret: str, note: str) -> Html:

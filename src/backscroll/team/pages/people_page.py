@@ -14,6 +14,7 @@ from backscroll.team.people import (
     invite,
     invite_again,
     new_team,
+    not_joined,
     people,
     set_members,
     teams,
@@ -29,9 +30,11 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
     groups = teams(request.connection, person.org)
     names = {one.id: one.name for one in groups}
     leads = leads_of(request.connection, person.org)
+    waiting = not_joined(request.connection, person.org)
     rows = [
         (
             el("strong", one.handle), one.name, one.role, ", ".join(names[team] for team in one.teams if team in names),
+            "disabled" if one.disabled else "invited, not joined yet" if one.handle in waiting else "active",
             _actions(person, one),
         )
         for one in found
@@ -41,16 +44,17 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         person,
         "/people",
         notice,
-        table(("Handle", "Name", "Role", "Teams", ""), rows, ""),
+        table(("Handle", "Name", "Role", "Teams", "Status", ""), rows, ""),
         _invitation() if person.is_administrator else NOTHING,
         el("h2", "Teams"),
         table(
-            ("Team", "Members"),
-            ((one.name, _members(person, one, found, leads.get(one.id, set()))) for one in groups),
-            "There is no team yet.",
+            ("Team", "" if person.is_administrator else "Members"),
+            ((el("strong", one.name), _members(person, one, found, leads.get(one.id, set()))) for one in groups),
+            "There are no teams yet. People share chats with teams, and Team spend sums by team.",
         ),
         _new_team() if person.is_administrator else NOTHING,
-        lead=f"Everyone of {person.org_name}. A role gives no right to read: what a person sends is theirs to share.",
+        lead="Everyone on this server. No role gives the right to read the chats of others: each person decides what to"
+        " share.",
     )
 
 
@@ -58,9 +62,13 @@ def _actions(by: Person, one: Person) -> Html:
     if not by.is_administrator or by.id == one.id:
         return NOTHING
     again = button(f"/people/{one.handle}/invite", "New link")
-    end = button(
-        f"/people/{one.handle}/disable", "Enable" if one.disabled else "Disable", ("undo", "1" if one.disabled else "")
+    ask = (
+        f"Disable {one.handle}? They are signed out, their keys and machines stop working, and their shares are hidden."
     )
+    end = button(
+        f"/people/{one.handle}/disable", "Enable" if one.disabled else "Disable", ("undo", "1" if one.disabled else ""),
+        ask="" if one.disabled else ask,
+    )  # fmt: skip
     return el("div", again, end, class_="buttons")
 
 
@@ -84,13 +92,13 @@ def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> 
     boxes = [
         el("label", el("input", type="checkbox", name="member", value=person.handle,
                        checked=person.handle in one.members), f" {person.handle}")
-        for person in everyone if person.disabled is None
+        for person in everyone if person.disabled is None or person.handle in one.members
     ]  # fmt: skip
     choices = [
         el("label", el("input", type="checkbox", name="lead", value=handle, checked=handle in leads), f" {handle}")
         for handle in one.members
     ]  # fmt: skip
-    lead = el("fieldset", el("legend", "Leads, who see the team's sums"), choices, class_="boxes leads")
+    lead = el("fieldset", el("legend", "Leads (they see what the team spends)"), choices, class_="boxes leads")
     return el(
         "form",
         el("fieldset", el("legend", "Members"), boxes, class_="boxes"),
@@ -104,7 +112,7 @@ def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> 
 
 
 def _new_team() -> Html:
-    return el("form", field("Name of the team", "name", required=True), el("button", "Add a team"), method="post",
+    return el("form", field("Name of a new team", "name", required=True), el("button", "Add a team"), method="post",
               action="/teams", class_="row-form")  # fmt: skip
 
 
@@ -125,7 +133,7 @@ def new_link(request: TeamRequest) -> Html:
 
 def _link(request: TeamRequest, handle: str, secret: str) -> Html:
     link = f"{request.context.url}/welcome?link={secret}"
-    return secret_box(f"Send {handle} this link:", link, "It works once, for 7 days, and is not shown again.")
+    return secret_box(f"Send {handle} this link:", link, "It works once, within 7 days, and will not be shown again.")
 
 
 def disable_person(request: TeamRequest) -> Response:

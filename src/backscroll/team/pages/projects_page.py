@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import size
 from backscroll.sync.policy import Policy, SyncMode
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.libraries import Libraries
-from backscroll.team.pages.operating_pages import size_text
 from backscroll.team.pages.parts import button, field, moment_text, table, team_document
 from backscroll.team.people import people
 from backscroll.team.project_rules import (
@@ -38,6 +38,8 @@ MEANING = {
     SyncMode.OFF: "off: nothing",
 }
 
+MASKING_ASK = "Mask secrets in everything that arrives? What arrived before is masked too, and stays masked."
+
 
 def show(request: TeamRequest) -> Html:
     """The page, for administrators."""
@@ -50,8 +52,8 @@ def show(request: TeamRequest) -> Html:
     return team_document(
         "Projects and rules", person, HERE,
         el("h2", "Rules"),
-        table(("About", "Pattern", "May be sent", "Set by", "Since", ""), map(_rule_row, rules),
-              "No rule: each person chooses what their machines send."),
+        table(("Applies to", "Pattern", "May be sent", "Set by", "Since", ""), map(_rule_row, rules),
+              "There are no rules: each person chooses what their machines send."),
         _form(request),
         _outdated(request),
         el("h2", "Secrets"),
@@ -59,16 +61,17 @@ def show(request: TeamRequest) -> Html:
         el("h2", "Projects"),
         table(("Project", "People", "Sessions", "Size", "Rule", ""), (_project_row(one, policy) for one in found),
               "No machine has sent anything yet."),
-        lead="How much of which projects machines may send. Machines fetch these rules, and send what both a rule and"
-        " their person allow. Of several rules that match, the strictest holds.",
+        lead="What machines may send of each project. They fetch these rules and send only what both the rules and"
+        " their owner allow. If several rules match, the strictest applies.",
     )  # fmt: skip
 
 
 def _rule_row(one: ProjectRule) -> tuple[object, ...]:
     pattern = el("code", one.pattern) if one.pattern else el("span", "–", class_="muted")
+    ask = "Remove this rule? Machines may then send what their owners allow."
     return (
         ABOUT[one.by], pattern, one.mode, one.made_by, moment_text(one.made),
-        button(f"{HERE}/{one.id}/remove", "Remove"),
+        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask),
     )  # fmt: skip
 
 
@@ -78,14 +81,14 @@ def _form(request: TeamRequest) -> Html:
     modes = [el("option", text, value=one, selected=True if one == mode else None) for one, text in MEANING.items()]
     return el(
         "form",
-        el("label", el("span", "About"), el("select", kinds, name="by"), class_="field"),
-        field("Pattern (* stands for any text)", "pattern", value=request.get("pattern"),
+        el("label", el("span", "Applies to"), el("select", kinds, name="by"), class_="field"),
+        field("Pattern (* matches any text)", "pattern", value=request.get("pattern"),
               placeholder="github.com/acme/*"),
         el("label", el("span", "May be sent"), el("select", modes, name="mode"), class_="field"),
         el("button", "Save the rule"),
-        el("p", "A folder also covers what is below it. A project is the name of a folder or of a git repository,"
-           " wherever it lies. What a stricter rule no longer allows is removed from the server when the machine syncs"
-           " next.", class_="muted"),
+        el("p", "A folder includes everything below it. A project is the name of a folder or git repository,"
+           " wherever it is. What a stricter rule no longer allows is removed from the server when the machine next"
+           " syncs.", class_="muted"),
         method="post", action=HERE, class_="row-form", id="rule",
     )  # fmt: skip
 
@@ -95,12 +98,12 @@ def _outdated(request: TeamRequest) -> Html:
     if not found:
         return NOTHING
     rows = ((el("strong", one.name), moment_text(one.seen),
-             "has older rules" if one.has_asked else "has never asked for rules") for one in found)  # fmt: skip
+             "follows older rules" if one.has_asked else "has never fetched the rules") for one in found)  # fmt: skip
     return join(
         [
             el("h3", "Machines that do not follow these rules yet"),
-            el("p", "They cannot send anything until they do. A machine that has never asked may have an older"
-               " version of backscroll.", class_="muted"),
+            el("p", "They cannot send anything until they do. A machine that has never fetched the rules may run an"
+               " older version of backscroll.", class_="muted"),
             table(("Machine", "Last seen", ""), rows, ""),
         ]
     )  # fmt: skip
@@ -110,19 +113,19 @@ def _masking(request: TeamRequest) -> Html:
     row = request.connection.execute("select masks_arrivals from org where id = %s", (request.person.org,)).fetchone()
     is_on = bool(row and row[0])
     told = (
-        "Secrets are masked in everything that arrives, also from machines that send everything in full."
+        "The server masks secrets in everything that arrives, even if a machine sends it in full."
         if is_on
-        else "What machines send is shown as it arrives: masked, unless a person chose to send everything in full."
+        else "Chats are shown as machines sent them: with secrets masked, unless a person chose to send them in full."
     )
     note = (
-        "Objects stay as machines sent them, because machines prove by them that everything arrived. Libraries, pages,"
-        " search, exports and agents have only the masked text."
+        "Masking covers pages, search, exports and agents, and what arrived before. The stored objects stay as they"
+        " were sent, because machines use them to prove that everything arrived."
     )
-    label = "Do not mask what arrives from now on" if is_on else "Mask secrets in everything that arrives"
+    label = "Stop masking what arrives" if is_on else "Mask secrets in everything that arrives"
     return join(
         [
             el("p", told),
-            button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), style=""),
+            button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), style="", ask="" if is_on else MASKING_ASK),
             el("p", note, class_="muted"),
         ]
     )
@@ -134,7 +137,7 @@ def _project_row(one: SentProject, policy: Policy) -> Sequence[object]:
     kind = "remote" if any(project.remote for project in one.projects) else "project"
     link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule") if is_named else NOTHING
     name = el("code", one.name) if is_named else el("span", one.name, class_="muted")
-    return name, f"{len(one.people):,}", f"{one.sessions:,}", size_text(one.size), ", ".join(modes), link
+    return name, f"{len(one.people):,}", f"{one.sessions:,}", size(one.size), ", ".join(modes), link
 
 
 def add(request: TeamRequest) -> Response:

@@ -1,9 +1,12 @@
 """How long chats are kept, and which go next: a part of the page about retention and erasures."""
 
+from contextlib import suppress
+
 from starlette.responses import Response
 
-from backscroll.errors import UsageError
+from backscroll.errors import NothingFound, UsageError
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import plural
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.pages.parts import button, field, moment_text, table
 from backscroll.team.people import Person
@@ -17,6 +20,8 @@ from backscroll.team.retention import (
     set_rule,
 )
 from backscroll.web.addresses import chat_address
+from backscroll.web.pages.chat_rows import title_of
+from backscroll.web.state import VIEWER, ViewerState
 
 HERE = "/retention"
 DAYS_AHEAD = 30
@@ -32,41 +37,56 @@ def retention_html(request: TeamRequest) -> Html:
         table(
             ("Project", "Kept for", "Set by", "Since", ""),
             (_rule_row(person, one) for one in rules),
-            "No rule: chats are kept until their person removes them.",
+            "There are no rules: chats are kept until their owner removes them.",
         ),
         _form() if person.is_administrator else NOTHING,
     ]
     if person.is_administrator:
         rows = ((el("strong", one.handle), one.chats, moment_text(one.first))
                 for one in expiring_in(connection, person.org, DAYS_AHEAD))  # fmt: skip
-        heads = ("Person", f"Chats within {DAYS_AHEAD} days", "The first")
-        parts += [el("h2", "What goes next"), table(heads, rows, "Nothing expires soon.")]
+        heads = ("Person", f"Chats that expire within {DAYS_AHEAD} days", "First")
+        parts += [el("h2", "Expiring next"), table(heads, rows, f"No chat expires within {DAYS_AHEAD} days.")]
     if own:
-        rows_of_own = ((_chat_link(one), _end(one)) for one in own)
-        parts += [el("h2", "Your chats that go next"), table(("Chat", "Removed after"), rows_of_own, "")]
+        titles = _titles(request, own)
+        rows_of_own = ((_chat_link(one, titles.get(one.chat, "")), _end(one)) for one in own)
+        parts += [el("h2", "Your chats that expire next"), table(("Chat", "Removed after"), rows_of_own, "")]
     return join(parts)
 
 
 def _rule_row(person: Person, one: RetentionRule) -> tuple[object, ...]:
-    what = el("code", one.project) if one.project else "everything else"
-    end = button(f"/retention/{one.id}/remove", "Remove") if person.is_administrator else NOTHING
-    return what, f"{one.days} days", one.made_by, moment_text(one.made), end
+    what = el("code", one.project) if one.project else "all others"
+    ask = "Remove this rule? The chats that it covers are then kept, unless another rule matches."
+    end = button(f"/retention/{one.id}/remove", "Remove", ask=ask) if person.is_administrator else NOTHING
+    return what, plural(one.days, "day"), one.made_by, moment_text(one.made), end
 
 
 def _form() -> Html:
     return el(
         "form",
-        field("Project (a folder or its name; empty: everything else)", "project", placeholder="shop"),
+        field("Project (empty: all others)", "project", placeholder="shop, or /home/dev/shop"),
         field("Days after the last activity", "days", type="number", min=1, max=36500, required=True),
         el("button", "Save the rule"),
-        el("p", "Chats whose time is up are removed from the server for good, within a day. Their machines keep them.",
+        el("p", "Expired chats are removed from the server for good, within a day. Machines keep their copies.",
            class_="muted"),
         method="post", action="/retention", class_="row-form",
+        data_ask="Save this rule? Chats that it makes expire are removed from the server for good, within a day.",
     )  # fmt: skip
 
 
-def _chat_link(one: ExpiringChat) -> Html:
-    return el("a", one.chat, href=chat_address(one.chat))
+def _titles(request: TeamRequest, own: list[ExpiringChat]) -> dict[str, str]:
+    viewer: ViewerState | None = request.http.scope.get(VIEWER)
+    if viewer is None:
+        return {}
+    found = {}
+    with viewer.library() as library:
+        for one in own:
+            with suppress(NothingFound):  # its job is not done yet
+                found[one.chat] = title_of(library.find(one.chat).overview)
+    return found
+
+
+def _chat_link(one: ExpiringChat, title: str) -> Html:
+    return el("a", title or one.chat, href=chat_address(one.chat))
 
 
 def _end(one: ExpiringChat) -> Html:
@@ -78,7 +98,7 @@ def set_days(request: TeamRequest) -> Response:
     by = request.administrator()
     days = request.form.get("days", "").strip()
     if not days.isdecimal() or len(days) > 6:
-        raise UsageError(f"{days or 'nothing'} is not a number of days", "give a number")
+        raise UsageError(f"{days or 'nothing'} is not a number of days", "give a whole number, such as 90")
     set_rule(request.connection, by, request.form.get("project", ""), int(days))
     return see(HERE)
 

@@ -3,9 +3,6 @@
 from starlette.responses import Response
 
 from backscroll.conversation.overview import Overview
-from backscroll.errors import BackscrollError
-from backscroll.library.library import Library
-from backscroll.query.errors import QueryError
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.terminal import plural
 from backscroll.team.context import OWNER, TeamRequest, not_found, see
@@ -14,15 +11,9 @@ from backscroll.team.pages.parts import button, moment_text, secret_box, table, 
 from backscroll.team.people import Team, teams
 from backscroll.team.share_links import new_link
 from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
-from backscroll.team.viewers import Viewers
-from backscroll.web.addresses import chat_address
-from backscroll.web.layout import error_html
+from backscroll.web.addresses import chat_address, search_address
 from backscroll.web.pages.chat_rows import title_of
-from backscroll.web.pages.search import found_chat_html
 from backscroll.web.state import VIEWER, ViewerState
-
-MAX_FOUND = 20
-"""Results of one owner."""
 
 
 def audience(request: TeamRequest) -> Html | Response:
@@ -57,7 +48,7 @@ def make_link(request: TeamRequest) -> Html:
     link = (
         f"{request.context.url}/shared-link/{new_link(request.connection, request.person, chat.id, chat.title, days)}"
     )
-    told = f"It works for {plural(days, 'day')}, and is not shown again. Everyone who gets it can read the chat."
+    told = f"It works for {plural(days, 'day')} and will not be shown again. Anyone who has it can read the chat."
     return audience_page(request, chat, secret_box("Send this link:", link, told))
 
 
@@ -71,31 +62,28 @@ def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) 
     found = shares_of(request.connection, person, chat.id)
     choices = [
         *(el("option", f"the team {one.name}", value=f"team-{one.id}") for one in mine),
-        el("option", f"everyone of {person.org_name}", value="org"),
+        el("option", "everyone", value="org"),
     ]
     form = el(
         "form",
         el("label", el("span", "Share with"), el("select", choices, name="audience"), class_="field"),
-        el("label", el("span", "For how many days (empty: until you revoke it)"),
+        el("label", el("span", "Days (empty: until you revoke it)"),
            el("input", name="days", type="number", min=1, max=3650), class_="field"),
         el("button", "Share", class_="primary"),
         method="post", class_="row-form",
     )  # fmt: skip
-    rows = (
-        (_whom(one), moment_text(one.created), _until(one), button(f"/shares/{one.id}/revoke", "Revoke"))
-        for one in found
-    )
+    rows = ((_whom(one), moment_text(one.created), _until(one), _end(one)) for one in found)
     return team_document(
         "Who can read this chat",
         person,
         "/shared",
         el("p", el("a", title_of(chat), href=chat_address(chat.id))),
         notice,
-        table(("Shared with", "Since", "Until", ""), rows, "Only you."),
+        table(("Shared with", "Since", "Until", ""), rows, "Only you can read it."),
         form,
         links_section(request, person, chat.id),
-        lead="What you send is private until you share it. Readers see the whole chat, also what is added to it later,"
-        " as it left your machine: secrets are masked unless you chose otherwise.",
+        lead="A chat is private until you share it. Readers see all of it, including what is added later, as it left"
+        " your machine: with secrets masked, unless you chose otherwise.",
     )
 
 
@@ -105,72 +93,58 @@ def revoke(request: TeamRequest) -> Response:
     return see(f"{chat_address(chat)}/audience")
 
 
-def shared(request: TeamRequest) -> Html:
-    """What others share with the person who asks, and a search in all of it."""
+def shared(request: TeamRequest) -> Html | Response:
+    """What others share with the person who asks; a search in it is one without their own chats."""
+    if text := request.get("q").strip():
+        return see(search_address(f"{text} -owner:me"))
     person = request.person
     found = shared_with(request.connection, person)
-    text = request.get("q").strip()
     mine = shares_of(request.connection, person)
-    results = _search(request.http.app.state.viewers, person.handle, found, text) if text else NOTHING
     listed = ((_link(one), one.owner, _whom(one), moment_text(one.created)) for one in found)
-    own = ((_link(one), _whom(one), _until(one), button(f"/shares/{one.id}/revoke", "Revoke")) for one in mine)
+    own = ((_link(one), _whom(one), _until(one), _end(one)) for one in mine)
     return team_document(
         "Shared chats",
         person,
         "/shared",
-        _box(text),
-        results,
+        _box(),
         el("h2", "Shared with you"),
-        table(("Chat", "Owner", "Shared with", "Since"), listed, "No chats are shared with you yet."),
+        table(
+            ("Chat", "Owner", "Shared with", "Since"),
+            listed,
+            "No chats are shared with you yet. Once one is, it is listed here, and searches find it.",
+        ),
         el("h2", "Shared by you"),
-        table(("Chat", "Shared with", "Until", ""), own, "You share no chat. Open one, and choose Who can read it."),
+        table(
+            ("Chat", "Shared with", "Until", ""),
+            own,
+            "You share no chats. To share one, open it and choose Who can read it.",
+        ),
     )
 
 
-def _box(text: str) -> Html:
-    field = el("input", type="search", name="q", value=text or None, placeholder="Search what others share",
+def _box() -> Html:
+    field = el("input", type="search", name="q", placeholder="Search what others share",
                aria_label="Search what others share", autocomplete="off")  # fmt: skip
     return el("form", field, el("button", "Search"), action="/shared", role="search", class_="big-search")
-
-
-def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Html:
-    """The results of every owner, the best first. Each owner's chats are searched in their own library."""
-    by_owner: dict[str, set[str]] = {}
-    for one in found:
-        by_owner.setdefault(one.owner, set()).add(one.chat)
-    results: list[tuple[float, Html]] = []
-    for owner, chats in by_owner.items():
-        try:
-            with viewers.shared(reader, owner, *sorted(chats)).state.library() as library:
-                results += _found(library, text)
-        except QueryError as error:
-            return error_html(error)
-        except BackscrollError:
-            continue  # the library of this owner is being made
-    results.sort(key=lambda one: -one[0])
-    if not results:
-        return el("p", "Nothing was found in what others share with you.", class_="muted", role="status")
-    return el("ol", [shown for _, shown in results], class_="results")
-
-
-def _found(library: Library, text: str) -> list[tuple[float, Html]]:
-    results = library.search(text, limit=MAX_FOUND)
-    return [(one.score, found_chat_html(library, one, results.marked, "relevance")) for one in results.chats]
 
 
 def readers(request: TeamRequest) -> Html:
     """Who read the chats of the person who asks."""
     rows = (
-        (el("a", one.chat[:13], href=chat_address(one.chat)), one.reader, moment_text(one.first), moment_text(one.last),
-         one.requests)
+        (el("a", one.title or one.chat, href=chat_address(one.chat)), one.reader, moment_text(one.first),
+         moment_text(one.last), one.requests)
         for one in readers_of(request.connection, request.person)
     )  # fmt: skip
     return team_document(
         "Who read my chats",
         request.person,
         "/readers",
-        table(("Chat", "Reader", "First", "Last", "Requests"), rows, "No one else has read your chats."),
-        lead="Each day on which another person opened a chat that you share.",
+        table(
+            ("Chat", "Reader", "First opened", "Last opened", "Requests"),
+            rows,
+            "No one else has opened your chats. This page lists who reads what you share.",
+        ),
+        lead="One row for each day on which another person, or their agent, read a chat that you share.",
     )
 
 
@@ -183,4 +157,9 @@ def _whom(one: Share) -> str:
 
 
 def _until(one: Share) -> Html:
-    return moment_text(one.expires) if one.expires else el("span", "you revoke it", class_="muted")
+    return moment_text(one.expires) if one.expires else el("span", "no end", class_="muted")
+
+
+def _end(one: Share) -> Html:
+    ask = f"Stop sharing “{one.title or one.chat}” with {_whom(one)}? They can no longer read it."
+    return button(f"/shares/{one.id}/revoke", "Revoke", ask=ask)

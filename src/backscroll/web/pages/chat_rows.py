@@ -19,6 +19,7 @@ from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, moment, plural
 from backscroll.web.addresses import chat_address, chats_address
 from backscroll.web.asker import machine_name, owner_badge
+from backscroll.web.reader_zone import reader_time
 
 LONGEST_TITLE: Final = 160
 SHOWN_TAGS: Final = 6
@@ -67,11 +68,7 @@ def when(time: datetime | None) -> Html:
     """A time; a script replaces it by “5 min ago”."""
     if time is None:
         return el("span", "–", class_="muted")
-    try:
-        local = time.astimezone()
-    except OverflowError:  # a broken clock: the first or last hours of the calendar
-        local = time
-    return el("time", f"{local:%Y-%m-%d %H:%M}", datetime=moment(time))
+    return el("time", f"{reader_time(time):%Y-%m-%d %H:%M}", datetime=moment(time))
 
 
 def title_of(chat: Overview) -> str:

@@ -23,6 +23,7 @@ from backscroll.render.reports import short
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import chat_address
 from backscroll.web.layout import document, empty_state
+from backscroll.web.reader_zone import READER_ZONE
 from backscroll.web.requests import PageRequest
 
 COLOURS: Final = {
@@ -145,7 +146,7 @@ def _compaction(cut: CompactedContext) -> Html:
     told = ", ".join(
         f"{PARTS[name].lower()} {short(lost[name])}" for name in sorted(lost, key=lambda name: -lost[name])
     )
-    when = f"{local(ReportRequest(), cut.time):%Y-%m-%d %H:%M}"
+    when = f"{local(ReportRequest(zone=READER_ZONE.get()), cut.time):%Y-%m-%d %H:%M}"
     stated = f" The transcript says {short(cut.stated.before)} before it." if cut.stated.before else ""
     size = f"{when}: from {short(before)} before the last answer to {short(after)} before the next one.{stated}"
     return el("li", f"{size} Replaced by a summary, about: {told}.")

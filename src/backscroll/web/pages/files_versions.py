@@ -1,7 +1,6 @@
 """Earlier versions of a file, and each line with the change that added it (blame)."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import groupby
 from time import thread_time
@@ -18,6 +17,7 @@ from backscroll.render.terminal import clean_line, plural
 from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.files_changes import prompt_text
 from backscroll.web.pages.stats_links import call_address, cut_name, file_address
+from backscroll.web.reader_zone import reader_now
 from backscroll.web.requests import PageRequest
 
 MAX_LINES: Final = 5_000
@@ -86,7 +86,7 @@ def _carried(old: list[str], brought: list[int], new: list[str], number: int) ->
 
 
 def _requested_state(request: PageRequest, found: History) -> FileState:
-    now = datetime.now().astimezone()
+    now = reader_now()
     at = request.get("at").strip()
     if not (at.isascii() and at.isdecimal() and len(at) <= 6 and 1 <= int(at) <= len(found.versions)):
         try:

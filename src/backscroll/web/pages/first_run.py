@@ -2,6 +2,7 @@
 
 from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
+from backscroll.web.asker import ASKER
 from backscroll.web.layout import document, empty_state
 
 
@@ -12,6 +13,13 @@ def is_first_run(library: Library) -> bool:
 
 def notice() -> Html:
     """A notice that the library is being built; a script adds the progress."""
+    if ASKER.get():
+        lines = join([
+            el("p", el("strong", "The server is indexing what your machines sent.")),
+            el("p", "Chats appear here as they are read; you do not have to wait until it is done.", class_="muted"),
+            el("p", el("a", "Reload", href="", class_="button")),
+        ])  # fmt: skip
+        return el("div", lines, class_="progress card", role="status")
     lines = join([
         el("p", el("strong", "Reading your Claude Code sessions for the first time.")),
         el("p", "Each one is archived byte for byte and indexed, on this machine only. Chats appear here as they are",
@@ -23,6 +31,12 @@ def notice() -> Html:
 
 def no_chats() -> Html:
     """What an empty list of chats says."""
+    if ASKER.get():
+        return empty_state(
+            "chat", "You have no chats here yet.", "Connect a machine on ", el("a", "Devices", href="/devices"),
+            ", and its chats appear here. What others share with you is in ",
+            el("a", "Shared chats", href="/shared"), ".",
+        )  # fmt: skip
     return empty_state(
         "chat", "No chats yet.", "Start Claude Code in a project, and the chat appears here. To try backscroll on",
         " sample conversations, run ", el("code", "backscroll demo"),

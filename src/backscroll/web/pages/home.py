@@ -16,6 +16,7 @@ from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import chat_rows, item_of
 from backscroll.web.pages.expiring import expiring_section
 from backscroll.web.pages.live_chats import live_chats, live_section
+from backscroll.web.reader_zone import READER_ZONE, reader_now
 from backscroll.web.requests import PageRequest
 
 RECENT: Final = 12
@@ -101,7 +102,7 @@ def _nothing_yet(library: Library) -> Html:
 
 def _days(library: Library) -> dict[date, tuple[int, int, int]]:
     """Answers, tokens and microdollars for each day of the last year."""
-    report = usage(library, About(since=datetime.now(UTC) - YEAR), "day")
+    report = usage(library, About(since=datetime.now(UTC) - YEAR, zone=READER_ZONE.get()), "day")
     days = {}
     for row in report.as_dicts():
         try:
@@ -114,7 +115,7 @@ def _days(library: Library) -> dict[date, tuple[int, int, int]]:
 
 
 def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
-    today = datetime.now().astimezone().date()
+    today = reader_now().date()
     sums = {
         length: [amounts for day, amounts in days.items() if today - timedelta(days=length) < day <= today]
         for length in (1, 7, 30, 365)
@@ -139,7 +140,7 @@ def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
 
 
 def _activity(days: dict[date, tuple[int, int, int]]) -> Html:
-    today = datetime.now().astimezone().date()
+    today = reader_now().date()
     counts = {day: sums[0] for day, sums in days.items() if day <= today}
     counts.setdefault(today, 0)
 

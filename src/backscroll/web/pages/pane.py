@@ -15,6 +15,7 @@ from backscroll.render.projects import project_name
 from backscroll.render.terminal import moment
 from backscroll.web.addresses import address, chat_address
 from backscroll.web.pages.chat_rows import ChatRow, chat_rows, title_of, when
+from backscroll.web.reader_zone import reader_now, reader_time
 from backscroll.web.requests import PageRequest
 
 ROWS: Final = 60
@@ -65,7 +66,7 @@ def pane_rows(library: Library, chat: str, text: str, offset: int) -> Html:
     parts = [_more("Newer chats", text, chat, max(0, offset - ROWS)) if offset else NOTHING]
     if live:
         parts.append(_group("Live", chat_rows(library, live), chat))
-    today = datetime.now().astimezone().date()
+    today = reader_now().date()
     rows = chat_rows(library, chats[:ROWS])
     for name, group in groupby(rows, lambda row: _period(row.overview.last_active, today)):
         parts.append(_group(name, list(group), chat))
@@ -95,10 +96,7 @@ def _and(query: Query, part: Part) -> Query:
 def _period(last: datetime | None, today: date) -> str:
     if last is None:
         return "No date"
-    try:
-        day = last.astimezone().date()
-    except OverflowError:
-        day = last.date()
+    day = reader_time(last).date()
     if day >= today:
         return "Today"
     if day == today - timedelta(days=1):

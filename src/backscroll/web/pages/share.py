@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from backscroll.conversation.chat import Branch
+from backscroll.library import StoredChat
 from backscroll.library.sharing.file_names import file_name
 from backscroll.library.sharing.masked import MaskedSecret, masked_in, masked_rows
 from backscroll.library.sharing.share import redactor
@@ -16,6 +17,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chat_address, part
+from backscroll.web.asker import ASKER, owner_name
 from backscroll.web.pages.dialog_page import dialog_page
 from backscroll.web.pages.export import ExportRequest, export_request
 from backscroll.web.requests import PageRequest
@@ -40,6 +42,7 @@ def show(request: PageRequest) -> Html:
         masks = el("div", preview(request), id="masks", class_="masks")
     form = el(
         "form",
+        _elsewhere(reader.stored),
         _formats(asked.form),
         _branches(reader.chat.branches, asked.selection.branch),
         el(
@@ -65,6 +68,15 @@ def show(request: PageRequest) -> Html:
         data_masks=f"{chat_address(reader.stored.overview.id)}/share/masks",
     )
     return dialog_page(request, reader.stored, TITLE, form)
+
+
+def _elsewhere(stored: StoredChat) -> Html:
+    """On a team server, where an owner lets colleagues read the chat: this page only saves a file."""
+    if not ASKER.get() or owner_name(stored.machines) != ASKER.get():
+        return NOTHING
+    readers = el("a", "Who can read it", href=f"{chat_address(stored.overview.id)}/audience")
+    return el("p", "To let colleagues read this chat on the server, use ", readers, ". Here you save it as a file.",
+              class_="muted")  # fmt: skip
 
 
 def preview(request: PageRequest) -> Html:

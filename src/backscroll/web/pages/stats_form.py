@@ -71,7 +71,7 @@ def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mappi
     more = [
         _text("since", "Since", request.get("since"), "2026-01-05, 7d"),
         _text("until", "Until", request.get("until"), "yesterday"),
-        _text("zone", "Time zone", request.get("zone"), "this machine's"),
+        _text("zone", "Time zone", request.get("zone"), "yours"),
         _text("limit", "Rows", str(chosen["limit"]), "0 for all", mode="numeric") if kind.has_limit else NOTHING,
     ]
     is_set = any(request.get(name) not in ("", "all") for name in ("since", "until", "zone"))

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from functools import cache as remembered
 from typing import Any, Final
-from zoneinfo import ZoneInfo, available_timezones
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.activity import activity
@@ -31,6 +29,7 @@ from backscroll.library.analytics.usage import answers, usage
 from backscroll.library.library import Library
 from backscroll.query.parse import parse
 from backscroll.query.times import parse_moment
+from backscroll.web.reader_zone import READER_ZONE, zone_named
 from backscroll.web.requests import PageRequest
 
 Chosen = Mapping[str, Any]
@@ -88,7 +87,7 @@ class ReportPage:
 
 def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, datetime]:
     """What the report covers, read from the address, and the current time in its zone."""
-    zone = zone_of(request.get("zone").strip())
+    zone = zone_of(request.get("zone").strip()) or READER_ZONE.get()
     now = datetime.now(zone) if zone else datetime.now().astimezone()
     query, since, until = (request.get(name).strip() for name in ("q", "since", "until"))
     since = "" if since == "all" else since
@@ -102,19 +101,11 @@ def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, d
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A time zone by name. Only known names are looked up, because names become paths."""
-    if not name:
-        return None
-    if name == "UTC":
-        return UTC
-    if name not in _zones():
+    """A time zone that was asked for by name; None if none was."""
+    found = zone_named(name)
+    if name and found is None:
         raise UsageError(f"unknown time zone {name}", "use a name such as Europe/Berlin, or leave it empty")
-    return ZoneInfo(name)
-
-
-@remembered
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return found
 
 
 def _usage(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:

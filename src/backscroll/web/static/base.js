@@ -177,7 +177,7 @@ function ago(when, seconds, now) {
   const size = Math.abs(seconds);
   const [count, unit] = size < 3600 ? [size / 60, "min"] : size < 86400 ? [size / 3600, "h"] : [size / 86400, "d"];
   if (size < 60) return "just now";
-  if (size < 14 * 86400) return seconds > 0 ? `${Math.floor(count)} ${unit} ago` : `in ${Math.floor(count)} ${unit}`;
+  if (size < 14 * 86400) return seconds > 0 ? `${Math.floor(count)} ${unit} ago` : `in ${Math.round(count)} ${unit}`;
   return (when.getFullYear() === now.getFullYear() ? DAY : DAY_OF_YEAR).format(when);
 }
 
@@ -282,6 +282,12 @@ if (searchField instanceof HTMLInputElement) suggestFor(searchField);
 for (const part of document.querySelectorAll("details[data-fold]")) {
   if (part instanceof HTMLElement && matchMedia(part.dataset.fold ?? "").matches) part.removeAttribute("open");
   part.removeAttribute("data-fold"); // from now on, it is as the reader wants it
+}
+
+// On a team server, days and times are those of the reader's time zone, which only the browser knows.
+if (document.body.matches(".on-server, .team")) {
+  const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
+  document.cookie = `backscroll-zone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
 times(document);
