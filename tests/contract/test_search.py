@@ -385,6 +385,25 @@ def test_by_time(world: Desk) -> None:
     assert world.ranks("parser", sort="oldest") == "S1: a d | S2: h i"
 
 
+UNDATED: Final = {
+    "S1": "@ time=2026-01-01T10:00\na <- - user: apples\ncustom-title: old pears",
+    "S2": "@ time=2026-01-02T10:00\nb <- - user: pears",
+    "S3": "@ time=2026-01-03T10:00\nc <- - user: pears\ncustom-title: more pears",
+}
+
+
+def test_what_has_no_time_is_neither_old_nor_new(desk: Desk) -> None:
+    desk.draw(UNDATED)
+
+    assert desk.ranks("pears role:prompt|other", sort="oldest") == "S2: b | S3: c other | S1: other"
+    assert desk.ranks("pears role:prompt|other", sort="newest") == "S3: c other | S2: b | S1: other"
+    found = desk.reader.passages(parse("pears role:prompt|other", NOW), oldest_first=True)
+    assert [hit.uuid or hit.role for hit in found] == ["b", "c", "other", "other"]
+    assert desk.ask("role:other before:2030-01-01").total == 0
+    assert desk.ask("role:other after:1980-01-01").total == 0
+    assert desk.ask("role:other -before:2030-01-01").total == 2
+
+
 # How much.
 
 
