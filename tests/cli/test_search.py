@@ -155,6 +155,9 @@ def test_a_word_that_is_in_no_chat_is_said(home: Path) -> None:
     assert "no chat contains xyzzyq; searching for the other words" in run(home, "xyzzyq tokenizer").stderr
     found = answer(home, "xyzzyq tokenizer")
     assert found["corrections"] == [{"typed": "xyzzyq", "also": []}]
+    assert answer(home, "xyzzyq plughq: tokenizer")["notes"] == [
+        "no chat contains xyzzyq or plughq; searching for the other words"
+    ]
 
 
 def test_an_option_of_a_command_is_text_and_it_is_said(home: Path) -> None:
