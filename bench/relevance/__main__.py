@@ -5,8 +5,8 @@
 
 The queries name the right chat, and the questions the fact that a right answer has, or none where no chat answers
 (`queries.toml`, `questions.toml`). Chats are split into two halves by their id: choose weights with `tune`, and report
-`report`. The questions of `unseen.toml` were written last, and are reported apart. Search is asked for as many
-chats as the command shows, `recall` within its default budget.
+`report`. The queries and questions of `unseen.toml` were written last, and are reported apart. Search is asked for
+as many chats as the command shows, `recall` within its default budget.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any
 
 from bench.decode import find_corpus
 from bench.peers import DEFAULT_CACHE, PEERS, Peer, install_peers
-from bench.relevance.asked import HALVES, PARTS, AskedQuery, AskedQuestion, queries, questions
+from bench.relevance.asked import PARTS, UNSEEN, AskedQuery, AskedQuestion, queries, questions
 from bench.relevance.engines import OURS, Search, our_answer, our_library, our_search, peer_search
 from bench.relevance.home import build_home
 from bench.relevance.scores import DEPTH, Answered, Ranks, Score, answered_of, rank_of, scores_of
@@ -127,9 +127,10 @@ def _as_json(measured: Measured, scores: Sequence[Score], answered: Sequence[Ans
 
 
 def _lines(scores: Sequence[Score], answered: Sequence[Answered]) -> Iterator[str]:
-    for half in HALVES:
+    for half in PARTS:
+        title = half if half == UNSEEN else f"the half to {half}"
         if found := [score for score in scores if score.half == half]:
-            yield f"\n{f'the half to {half}':34}{'':12}{'asked':>6}{'R@1':>8}{'R@3':>8}{'R@10':>8}{'MRR':>8}"
+            yield f"\n{title:34}{'':12}{'asked':>6}{'R@1':>8}{'R@3':>8}{'R@10':>8}{'MRR':>8}"
             for number, score in enumerate(found):
                 name = score.engine if not number or found[number - 1].engine != score.engine else ""
                 figures = f"{score.r1:8.3f}{score.r3:8.3f}{score.r10:8.3f}{score.mrr:8.3f}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 HERE: Final = Path(__file__).parent
 HALVES: Final = ("tune", "report")
 UNSEEN: Final = "unseen"
-"""Questions that were written last, and that no rule was chosen with."""
+"""Queries and questions that were written last, and that no rule was chosen with."""
 PARTS: Final = (*HALVES, UNSEEN)
 KINDS: Final = ("paraphrase", "filler", "typo", "identifier", "error", "command", "language", "detail")
 NEARNESS: Final = ("far", "near")
@@ -24,11 +24,12 @@ class AskedQuery:
     text: str
     chats: tuple[str, ...]
     """The chats that are right; the first decides the half."""
+    is_unseen: bool = False
 
     @property
     def half(self) -> str:
-        """`tune` is for choosing weights, `report` for the published figures."""
-        return half_of(self.chats[0])
+        """`tune` is for choosing weights, `report` for the published figures; the unseen ones are apart."""
+        return UNSEEN if self.is_unseen else half_of(self.chats[0])
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ def half_of(name: str) -> str:
 
 
 def queries() -> list[AskedQuery]:
-    """All queries, in the order of the file."""
+    """All queries, in the order of the files."""
     return [
-        AskedQuery(asked["kind"], asked["text"], (chat["id"], *asked.get("also", ())))
-        for chat in _read("queries.toml")["chat"]
+        AskedQuery(asked["kind"], asked["text"], (chat["id"], *asked.get("also", ())), is_unseen)
+        for name, is_unseen in (("queries.toml", False), ("unseen.toml", True))
+        for chat in _read(name)["chat"]
         for asked in chat["queries"]
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.relevance.asked import HALVES, KINDS, PARTS, AskedQuery, AskedQuestion
+from bench.relevance.asked import KINDS, PARTS, AskedQuery, AskedQuestion
 
 DEPTH: Final = 10
 TOTAL: Final = "all"
@@ -45,8 +45,8 @@ def rank_of(right: Iterable[str], found: Iterable[str]) -> int | None:
 
 
 def scores_of(engine: str, ranks: Ranks) -> Iterator[Score]:
-    """The figures of each half: by kind, and of all."""
-    for half in HALVES:
+    """The figures of each part: by kind, and of all."""
+    for half in PARTS:
         for kind in (*KINDS, TOTAL):
             asked = [rank for query, rank in ranks.items() if query.half == half and kind in (query.kind, TOTAL)]
             yield score(engine, half, kind, asked)

@@ -78,6 +78,21 @@ def test_what_has_no_text_is_not_called_unreadable_and_a_title_ends_with_a_word(
     assert "output Bash: (no text)" in nothing
 
 
+def test_what_the_client_notes_without_words_is_no_match(tmp_path: Path) -> None:
+    rows = draw("""
+    @ session=S9 cwd=/home/ada/zoo
+    a <- - user: feed the lion
+    b <- a assistant(m1): It is fed.
+    c <- b system stop_hook_summary {"hookCount": 1, "hookErrors": []}
+    d <- c system turn_duration {"durationMs": 9000}
+    """)
+    home = write_home(tmp_path / "claude", {session_path("S9"): jsonl(rows)})
+    shown = run_command("search", "project:zoo", "--home", home).stdout
+    assert "3 matches" in shown  # the title, the prompt and the answer
+    assert "answer: It is fed." in shown.splitlines()[1]
+    assert "(no text)" not in shown
+
+
 def test_a_chat_is_shown_with_what_was_found_in_it(home: Path) -> None:
     lines = run(home, "tokenizer").stdout.splitlines()
     assert lines[0].startswith(f"{S1[:8]}  Parser  shop · ")
@@ -140,6 +155,9 @@ def test_a_word_that_is_in_no_chat_is_said(home: Path) -> None:
     assert "no chat contains xyzzyq; searching for the other words" in run(home, "xyzzyq tokenizer").stderr
     found = answer(home, "xyzzyq tokenizer")
     assert found["corrections"] == [{"typed": "xyzzyq", "also": []}]
+    assert answer(home, "xyzzyq plughq: tokenizer")["notes"] == [
+        "no chat contains xyzzyq or plughq; searching for the other words"
+    ]
 
 
 def test_an_option_of_a_command_is_text_and_it_is_said(home: Path) -> None:

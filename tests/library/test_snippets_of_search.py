@@ -49,3 +49,16 @@ def test_the_output_of_a_tool_is_shown_as_it_is(tmp_path: Path) -> None:
     shelf.update()
 
     assert snippets(shelf, "zebra")["output"] == "**zebra** of the file"
+
+
+def test_what_an_agent_answers_is_prose(tmp_path: Path) -> None:
+    drawn = """
+        @ session=agent
+        a <- - user: look
+        b <- a call(m) toolu_1 Task {"description": "look", "prompt": "look"}
+        c <- b result toolu_1: "## Found\\nA **zebra** in `zoo.py`"
+    """
+    shelf = Shelf(tmp_path).write(session_file("agent", drawn))
+    shelf.update()
+
+    assert snippets(shelf, "zebra")["output"] == "Found A zebra in zoo.py"

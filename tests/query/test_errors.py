@@ -47,7 +47,7 @@ def error(text: str) -> QueryError:
         ("is:error|", "|", "is: has no value", "is:error"),
         ("is:eror", "eror", "is: does not have", "did you mean is:error? It can be error, agent"),
         ("role:asistant", "asistant", "role: does not have", "did you mean role:assistant?"),
-        ("has:(diff OR colours)", "colours", "has: does not have", "It can be image"),
+        ("has:(diff OR colours)", "colours", "has: does not have", "it can be image"),
         ("cost:much", "much", "not a number", "cost:>1.50"),
         ("cost:>", ">", "not a number", "cost:>1.50"),
         ("cost:>1k", ">1k", "plain number", "cost:>1.50"),
@@ -102,7 +102,7 @@ def test_a_problem_looks_right_in_a_terminal() -> None:
         ("e\u0301 OR", "é OR", 2),
         ("x\u0332y OR", "x\u0332y OR", 3),
         ("\u1112\u1161\u11ab OR", "한 OR", 3),
-        ("\u202ex\u200b OR", "?x? OR", 4),
+        ("\u202ex\u2066 OR", "?x? OR", 4),
         ("❤\ufe0f OR", "❤ OR", 2),
     ],
 )

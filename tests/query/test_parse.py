@@ -331,3 +331,29 @@ def test_a_query_of_signs_says_how_to_search_for_them(text: str) -> None:
 @pytest.mark.parametrize("text", ["find . x", "a => b", "is:error", "/=>/", "C#"])
 def test_other_queries_say_nothing_about_signs(text: str) -> None:
     assert parse(text, NOW).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("foo AND =>", "=> has no letters or digits, so no word is like it; search for /=>/"),
+        ('flaky "=> |"', "=> | has no letters or digits, so no word is like it; search for /=> \\|/"),
+        ("🤔 explain", "🤔 has no letters or digits, so no word is like it; search for /🤔/"),
+    ],
+)
+def test_signs_that_are_meant_are_said_beside_words_too(text: str, said: str) -> None:
+    assert parse(text, NOW).notes == (said,)
+
+
+@pytest.mark.parametrize("text", ["“flaky test”", "„flaky test“", "«flaky test»", '“flaky test"'])
+def test_typographic_quotation_marks_make_a_phrase(text: str) -> None:
+    check(f"a {text} b", word("a"), Phrase("flaky test"), word("b"))
+
+
+@pytest.mark.parametrize("text", ["“", "“flaky", "“”", "5”", "«»"])
+def test_typographic_quotation_marks_that_enclose_nothing_are_signs(text: str) -> None:
+    check(text, word(text))
+
+
+def test_what_cannot_be_seen_is_no_part_of_a_word() -> None:
+    check("docker\u200bfile \ufeffsoft\u00adware", word("dockerfile"), word("software"))

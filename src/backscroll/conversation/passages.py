@@ -88,7 +88,7 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
     elif isinstance(record, System):
         if record.content:
             yield Passage(0, ROLES.get(kind or kind_of(record), Role.OTHER), record.content)
-        elif record.error:
+        elif value_of(record.error) is not None:
             yield Passage(0, Role.OTHER, record)
     elif isinstance(record, QueueOperation):
         if record.operation == "enqueue":

@@ -12,7 +12,6 @@ Marks mean something only at the beginning of a term: `foo()`, `5"` and `a/b` ar
 """
 
 import re
-import string
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
@@ -49,6 +48,7 @@ def parse(text: str, now: datetime) -> Query:
         raise QueryError("this query is too long", text, MAX_LENGTH, f"use at most {MAX_LENGTH:,} characters")
     if broken := SURROGATE.search(text):
         raise QueryError("this is not text", text, broken.start(), "write the query in UTF-8")
+    text = INVISIBLE.sub("", text)
     parser = _Parser(text, now)
     root = all_of(parser.everything())
     parts = root.parts if isinstance(root, All) else (root,)
@@ -59,12 +59,14 @@ def parse(text: str, now: datetime) -> Query:
 
 
 def _signs_only(root: All) -> Iterator[str]:
-    """What to tell about a query of words that nothing can be found by."""
-    words = [part.text for part in leaves(root) if isinstance(part, (Word, Phrase))]
-    if not any(map(str.isalnum, "".join(words))):
-        for word in words:
-            pattern = "".join(f"\\{sign}" if sign in string.punctuation else sign for sign in word)
-            yield f"{word} has no letters or digits, so no word is like it; search for /{pattern}/"
+    """What to tell about words that nothing can be found by. Punctuation between words means nothing."""
+    words = [part for part in leaves(root) if isinstance(part, (Word, Phrase))]
+    is_all = not any(map(str.isalnum, "".join(word.text for word in words)))
+    for word in words:
+        is_meant = is_all or isinstance(word, Phrase) or word.is_required or not word.text.isascii()
+        if is_meant and not any(map(str.isalnum, word.text)):
+            pattern = SPECIAL.sub(r"\\\g<0>", word.text)
+            yield f"{word.text} has no letters or digits, so no word is like it; search for /{pattern}/"
 
 
 class _Parser:
@@ -130,6 +132,9 @@ class _Parser:
             return self.value(info, start)
         if mark == '"':
             return self.phrase()
+        if typed := TYPOGRAPHIC.match(self.text, start):
+            self.position = typed.end()
+            return Phrase(typed[1], start, self.position)
         if mark == "/" and (end := pattern_end(self.text, start)):
             return self.regex(end)
         if name := FIELD.match(self.text, start):
@@ -287,6 +292,11 @@ FIELD: Final = re.compile(r"([A-Za-z]{1,20}):(?!:|//)")
 """A name that may be a field's. `std::vector` and `file:///x` never are."""
 QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
+TYPOGRAPHIC: Final = re.compile(r'[“”„«»]((?=\s*[^\s“”„«»"])[^“”„«»"]+)[“”„«»"]')
+"""A phrase between the quotation marks that phones and word processors make of plain ones."""
+INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""What is pasted with a word, and only says where it may be broken."""
+SPECIAL: Final = re.compile(r"[][\\.+*?(){}|^$/]")
 LITERAL: Final = re.compile(r'\\[-+/"(]')
 WORD_END: Final = re.compile(r"[\s()]")
 VALUE_END: Final = re.compile(r"[\s()|]")

@@ -183,7 +183,8 @@ LONGEST_UNCUT: Final = 60
 FIRST_UNSPACED: Final = "\u0e00"
 """Scripts without spaces, and others where words are not examined."""
 TAGS: Final = re.compile(
-    r"</?(?:command-|local-command-|bash-|system-reminder|user-prompt-submit-hook|tool_use_error)[\w-]*>"
+    r"</?(?:command-|local-command-|bash-|system-reminder|user-prompt-submit-hook|tool_use_error|task-notification|output-file|persisted-output"
+    r"|ide_opened_file|ide_selection)[\w-]*>"
 )
 ANNOUNCED: Final = re.compile(r"<command-message>[^<]*</command-message>")
 """What the client says of a command, which only repeats its name."""

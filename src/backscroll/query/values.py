@@ -55,7 +55,9 @@ def _choice(info: FieldInfo, typed: str) -> FieldValue:
         names = [known.name for known in info.choices]
         meant = nearest(typed.lower(), [*names, *(alias for known in info.choices for alias in known.aliases)])
         guess = f"did you mean {info.name}:{meant}? " if meant else ""
-        raise InvalidValue(f"{info.name}: does not have this value", f"{guess}It can be {', '.join(names)}")
+        raise InvalidValue(
+            f"{info.name}: does not have this value", f"{guess}{'It' if guess else 'it'} can be {', '.join(names)}"
+        )
     return FieldValue("=", choice.name)
 
 

@@ -12,6 +12,7 @@ from backscroll.library.searching.cursors import cursor_of, position_of
 from backscroll.query.signs import signed_word
 from backscroll.query.snippets import Highlighter, Snippet
 from backscroll.query.tree import All, Not, Query, Regex, Word
+from backscroll.records.tools import AGENT_TOOLS
 from backscroll.store.reader import (
     ChatHits,
     Correction,
@@ -29,7 +30,7 @@ COUNT_SECONDS: Final = 1.0
 """How much of this may be spent on counting what is not on the page."""
 LONGEST_SEARCHED: Final = 2_000_000
 OF_TOOLS: Final = (Role.INPUT, Role.OUTPUT)
-"""What tools are given and return is shown as it is; everything else is prose."""
+"""What tools are given and return is shown as it is; everything else, and what agents answer, is prose."""
 LONGEST_TITLE: Final = 200
 """A title that is taken from a prompt is searched as so many of its characters."""
 UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
@@ -83,7 +84,11 @@ class SearchResults(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """How the query was read where it could have meant something else, as sentences for the user."""
-        return [*self.query.notes, *map(_correction_note, self.corrections)]
+        missing = [correction.typed.rstrip(",.:;") for correction in self.corrections if not correction.also]
+        notes = [*self.query.notes, *(_correction_note(found) for found in self.corrections if found.also)]
+        if missing:
+            notes.append(f"no chat contains {' or '.join(missing)}; searching for the other words")
+        return notes
 
     def cursor(self, shown: int | None = None) -> str | None:
         """The cursor after this page, or after its first `shown` chats; None at the end."""
@@ -95,8 +100,6 @@ class SearchResults(NamedTuple):
 
 
 def _correction_note(correction: Correction) -> str:
-    if not correction.also:
-        return f"no chat contains {correction.typed}; searching for the other words"
     if signed_word(correction.typed):
         return f"{correction.typed} is nowhere; searching for {' '.join(correction.also)}"
     also = ", ".join(correction.also)
@@ -173,7 +176,8 @@ def _passage(texts: Texts, highlighter: Highlighter, hit: Hit, width: int) -> Fo
         text = EMPTY if is_read else UNREADABLE
     if hit.role is Role.TITLE:
         text = _title_in_words(text)
-    return FoundPassage(hit, highlighter.snippet(text, width, is_said=hit.role not in OF_TOOLS))
+    is_said = hit.role not in OF_TOOLS or (hit.role is Role.OUTPUT and hit.tool in AGENT_TOOLS)
+    return FoundPassage(hit, highlighter.snippet(text, width, is_said=is_said))
 
 
 def _title_in_words(title: str) -> str:

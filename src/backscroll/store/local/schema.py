@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records.tools import FILE_TOOLS
 
-VERSION: Final = 16
+VERSION: Final = 17
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 

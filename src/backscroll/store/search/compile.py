@@ -15,6 +15,7 @@ from backscroll.store.reader import Correction
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.forms import forms_of
 from backscroll.store.search.nodes import (
+    DATED,
     EachOf,
     Everything,
     HasBeginning,
@@ -262,7 +263,7 @@ class Compiler:
         value = field.value
         if field.name in ("after", "before") and isinstance(value, datetime):
             moment = (microseconds(value) or 0) // 1000
-            return IsFrom(moment) if field.name == "after" else IsBefore(moment)
+            return IsFrom(moment) if field.name == "after" else together([DATED, IsBefore(moment)])
         text = str(value)
         if field.name == "role":
             return IsFact(f"role:{text}")

@@ -7,9 +7,9 @@ from typing import Final
 from backscroll.query.tree import Query
 from backscroll.store.batches import readable
 from backscroll.store.reader import Facets
-from backscroll.store.search.compile import Compiler
+from backscroll.store.search.compile import CompiledQuery, Compiler
 from backscroll.store.search.engine import FactCount, WordEngine
-from backscroll.store.search.nodes import EachOf, InFiles, IsFact, Node
+from backscroll.store.search.nodes import EachOf, InFiles, IsFact, IsFrom, Node
 from backscroll.store.search.search import matching_chats
 from backscroll.store.sql.statements import ScopedRows, array, select
 
@@ -28,6 +28,9 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
     elif engine.finds_unlisted and (unlisted := [file for (file,) in select(rows, UNLISTED)]):
         whole = EachOf((whole,), but_not=(InFiles(tuple(unlisted)),))
     facts, later = engine.facts(whole, since)
+    if compiled.has_demands:  # a narrower search asks for every word within what it is narrowed to
+        facts = _narrowed(engine, compiled, facts)
+        later = {name: _found_with(engine, compiled, IsFrom(moment // 1000)) for name, moment in since.items()}
     projects: Counter[str] = Counter()
     models: Counter[str] = Counter()
     machines: Counter[str] = Counter()
@@ -48,6 +51,24 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
         models=models,
         machines=machines,
     )
+
+
+def _narrowed(engine: WordEngine, compiled: CompiledQuery, facts: Mapping[str, FactCount]) -> dict[str, FactCount]:
+    """How many passages a search for each role finds, and for each of the tools with the most."""
+    found = {name: _found_with(engine, compiled, IsFact(name)) for name in facts if name.startswith("role:")}
+    tools = [name for name in facts if name.startswith("tool:")]
+    best: list[int] = []
+    for name in sorted(tools, key=lambda name: -facts[name].found):
+        if len(best) == MAX_TOOLS and facts[name].found <= best[-1]:
+            break  # no other tool can have more
+        found[name] = _found_with(engine, compiled, IsFact(name))
+        best = sorted([*best, found[name]], reverse=True)[:MAX_TOOLS]
+    return {name: facts[name]._replace(found=count) for name, count in found.items() if count}
+
+
+def _found_with(engine: WordEngine, compiled: CompiledQuery, narrower: Node) -> int:
+    narrow = compiled._replace(must=[*compiled.must, narrower])
+    return sum(matching_chats(engine, narrow).values())
 
 
 def _as_written(

@@ -4,7 +4,7 @@ Words and phrases count for the rank of a passage by how rare they are; everythi
 matches.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 
 class Everything(NamedTuple):
@@ -65,15 +65,19 @@ class IsUpTo(NamedTuple):
 
 
 class IsFrom(NamedTuple):
-    """Passages of this time, in milliseconds, or later."""
+    """Passages of this time, in milliseconds, or later. Those without a time have 0."""
 
     time: int
 
 
 class IsBefore(NamedTuple):
-    """Passages before this time, in milliseconds."""
+    """Passages before this time, in milliseconds, and those without one."""
 
     time: int
+
+
+DATED: Final = IsFrom(1)
+"""Passages with a time."""
 
 
 class SomeOf(NamedTuple):

@@ -3,6 +3,7 @@
 Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from backscroll.store.batches import readable
 from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, chat_digest
 from backscroll.store.search.compile import CompiledQuery, Compiler, literals
 from backscroll.store.search.engine import WordEngine
-from backscroll.store.search.nodes import InFiles, IsUpTo, Node
+from backscroll.store.search.nodes import DATED, InFiles, IsUpTo, Node
 from backscroll.store.search.ranking import Ranking, by_matches
 from backscroll.store.sql.chats import TITLE_TEXT, ChatRows
 from backscroll.store.sql.statements import ScopedRows, array, select
@@ -84,16 +85,15 @@ class Search:
         compiled = Compiler(self._visible, self._engine).compile(query)
         matches = self._matching(compiled)
         compiled.must.extend(literals(query))
-        whole = compiled.whole()
-        offset = 0
-        while True:
-            found = self._engine.by_time(whole, PAGE, offset, compiled.files, oldest=oldest_first)
-            blocks = [match.block for match in found if match.chat in matches]
-            rows = self._hits(blocks)
-            yield from (rows[block] for block in blocks if block in rows)
-            offset += PAGE
-            if len(found) < PAGE:
-                return
+        parts = [_dated(compiled), _undated(compiled)] if oldest_first else [compiled]
+        for part in parts:
+            offset, found = 0, None
+            while found is None or len(found) == PAGE:
+                found = self._engine.by_time(part.whole(), PAGE, offset, part.files, oldest=oldest_first)
+                blocks = [match.block for match in found if match.chat in matches]
+                rows = self._hits(blocks)
+                yield from (rows[block] for block in blocks if block in rows)
+                offset += PAGE
 
     def _ranked(
         self, compiled: CompiledQuery, project: str
@@ -123,9 +123,10 @@ class Search:
         self, compiled: CompiledQuery, matches: Mapping[int, int], order: str, wanted: int
     ) -> dict[int, dict[int, float]]:
         """The chats by their newest match, or by their oldest: at least so many, if there are as many. Each with its
-        first passages, as far as they are known.
+        first passages, as far as they are known. Chats whose matches have no time come last.
         """
-        whole, is_oldest = compiled.whole(), order == "oldest"
+        is_oldest = order == "oldest"
+        whole = (_dated(compiled) if is_oldest else compiled).whole()
         sign = 1 if is_oldest else -1
         for most in PASSAGES_BY_TIME:
             found = self._engine.by_time(whole, most, 0, compiled.files, oldest=is_oldest)
@@ -138,12 +139,15 @@ class Search:
                     best.setdefault(chat, {})[block] = -sign * time
             if is_all or len(best) >= wanted:
                 times = {chat: -max(blocks.values()) for chat, blocks in best.items()}
-                ages = self._engine.ages(best)
-                return {chat: best[chat] for chat in sorted(best, key=lambda chat: (times[chat], ages[chat]))}
+                return {chat: best.get(chat, {}) for chat in self._in_order(times, matches if is_all else times)}
         times = self._engine.times_by_chat(whole, compiled.files, oldest=is_oldest)
-        known = times.keys() & matches.keys()
-        ages = self._engine.ages(known)
-        return {chat: {} for chat in sorted(known, key=lambda chat: (sign * times[chat], ages[chat]))}
+        known = {chat: sign * time for chat, time in times.items() if chat in matches}
+        return {chat: {} for chat in self._in_order(known, matches)}
+
+    def _in_order(self, times: Mapping[int, float], chats: Collection[int]) -> list[int]:
+        """The chats, lower times first; the last active one first among equals."""
+        ages = self._engine.ages(chats)
+        return sorted(chats, key=lambda chat: (times.get(chat, math.inf), ages[chat]))
 
     def _seen(self, matches: Mapping[int, int], after: PagePosition | None) -> set[int]:
         """The chats of the pages before."""
@@ -199,11 +203,15 @@ class Search:
         """Add the best passages of these chats, or the newest or oldest."""
         if not chats:
             return
-        inside = compiled._replace(must=[*compiled.must, InFiles(tuple(self._files_of(chats)))]).whole()
+        inside = compiled._replace(must=[*compiled.must, InFiles(tuple(self._files_of(chats)))])
         if order == "relevance":
-            found = self._engine.best(inside, most, compiled.files)
+            found = self._engine.best(inside.whole(), most, compiled.files)
+        elif order == "newest":
+            found = self._engine.by_time(inside.whole(), most, 0, compiled.files, oldest=False)
         else:
-            found = self._engine.by_time(inside, most, 0, compiled.files, oldest=order == "oldest")
+            found = self._engine.by_time(_dated(inside).whole(), most, 0, compiled.files, oldest=True)
+            undated = self._engine.by_time(_undated(inside).whole(), most, 0, compiled.files, oldest=True)
+            found += [match._replace(score=math.inf) for match in undated]
         sign = -1 if order == "oldest" else 1
         for score, chat, block in found:
             if chat in known:
@@ -226,6 +234,14 @@ def matching_chats(engine: WordEngine, compiled: CompiledQuery) -> dict[int, int
             found = counted(compiled.among([term.query]))
             matches = {chat: count for chat, count in matches.items() if chat in found}
     return matches
+
+
+def _dated(compiled: CompiledQuery) -> CompiledQuery:
+    return compiled._replace(must=[*compiled.must, DATED])
+
+
+def _undated(compiled: CompiledQuery) -> CompiledQuery:
+    return compiled._replace(must_not=[*compiled.must_not, DATED])
 
 
 def _first(blocks: Mapping[int, float], most: int) -> dict[int, float]:
