@@ -55,7 +55,8 @@ SHOWN = (
     ("sql", "select * from v_tool_calls limit 3000"),
     ("prices",),
     ("stats",),
-    *(("stats", name) for name in ("usage", "time", "activity", "tools", "errors", "sequences", "files", "context")),
+    *(("stats", name) for name in ("usage", "time", "chats", "activity", "tools", "errors", "sequences", "files",
+                                         "context")),
     ("stats", "cache"),
     ("stats", "usage", "--by", "project"),
     ("stats", "usage", "--by", "model"),
@@ -74,7 +75,7 @@ SHOWN = (
     ("sql", "--schema"),
     *(("stats", name, "--csv") for name in (
         "usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache", "blocks", "prompts",
-        "spend")),
+        "chats", "spend")),
     *(("stats", name) for name in ("blocks", "prompts")),
     *(("stats", "usage", "--by", by, "--csv") for by in ("project", "chat", "git-branch")),
     *(("stats", "spend", "--since", "2020-01-01", "--by", by, "--csv") for by in ("chat", "turn", "tool")),

@@ -11,6 +11,7 @@ COMMANDS = {
     "blocks": "Five-hour windows, and the rate of the open one.",
     "time": "Active time; waits for the model, tools and you; length of turns.",
     "prompts": "Number and length of prompts, interruptions, rework.",
+    "chats": "How long and how large chats are: median, nine of ten, the largest.",
     "activity": "Prompts by weekday and hour, streaks, the busiest day.",
     "compare": "Two projects, models, months … side by side.",
     "tools": "Tool calls: errors, denials, durations, sizes.",

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from backscroll.library.analytics.activity import WEEKDAYS
+from backscroll.library.analytics.chats import columns_of
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.periods import NO_TIME, PERIODS
 from backscroll.library.analytics.prompts import count_prompts
@@ -94,6 +95,7 @@ def simple_bars(
     *,
     values: Sequence[str] = (),
     colours: Sequence[int] = (),
+    between: str = " + ",
 ) -> Html:
     """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
     every = report.as_dicts()
@@ -105,7 +107,7 @@ def simple_bars(
     for row, name in zip(rows, names, strict=True):
         shown = short[name]
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
-        figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
+        figures = between.join(measure_text(measure, row[measure]) for measure in told)
         items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
     cut = f": the first {SHOWN} of {len(every):,}; the table has all of them" if len(every) > SHOWN else ""
     note = f"{period_text(about)}{cut}."
@@ -162,6 +164,24 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
         if chosen["by"] == "day"
         else [simple_bars(about, report, ["prompts"], label)]
     )
+
+
+def _chats(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library
+    by, measures = chosen["by"], columns_of(chosen["show"])
+    label = f"{CHAT_TITLES[chosen['show']]} of chats by {by}"
+    if by in PERIODS:
+        axis, rows = _axis_of(report, by)
+        series = [Series(name, [row[column] if row else None for row in rows]) for column, name in
+                  zip(measures[:2], SIZES, strict=True)]  # fmt: skip
+        return [lines(axis, series, label=label, measure=measures[0], note=_days_note(axis, report, ()))]
+    steps = [
+        (row[by], row["chats"], row[measures[0]], row[measures[1]], row[measures[0]] or 0,
+         (row[measures[1]] or 0) - (row[measures[0]] or 0))
+        for row in report.as_dicts()
+    ]  # fmt: skip
+    drawn = Report((by, "chats", *measures[:2], *SIZES), steps)
+    return [simple_bars(about, drawn, SIZES, label, values=measures[:2], between=" · ")]
 
 
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -303,8 +323,10 @@ def _sorted(report: Report, measures: Sequence[str]) -> Report:
     return Report(report.columns, rows)
 
 
-BARS: Final = ("usage", "time", "prompts", "tools", "errors", "sequences", "files", "context", "cache")
+BARS: Final = ("usage", "time", "prompts", "chats", "tools", "errors", "sequences", "files", "context", "cache")
 """Reports that are drawn as a bar for each of the first rows, unless they are about time."""
+CHAT_TITLES: Final = {"turns": "Turns", "tokens": "Tokens", "cost": "Cost", "time": "Active time"}
+SIZES: Final = ("Median", "Nine of ten")
 RESULTS: Final = (2, 1, 4)
 """The colours of calls that succeeded, failed, and were denied or have no result. Nothing that was denied is green."""
 DRAWN: Final[dict[str, Draw]] = {
@@ -312,6 +334,7 @@ DRAWN: Final[dict[str, Draw]] = {
     "blocks": _blocks,
     "time": _time,
     "prompts": _prompts,
+    "chats": _chats,
     "activity": _activity,
     "tools": _tools,
     "errors": _errors,

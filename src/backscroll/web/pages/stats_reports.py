@@ -11,6 +11,8 @@ from backscroll.errors import UsageError
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.cache import cache
+from backscroll.library.analytics.chats import MEASURES as CHAT_MEASURES
+from backscroll.library.analytics.chats import chats
 from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
@@ -221,6 +223,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Prompts", "What you typed: how much, how long, and how often you had to repeat it.", _by(prompts),
         (_by_of("prompts"),),
     ),
+    "chats": ReportPage(
+        "Chats", "How long and how large chats are: the median, nine of ten, 19 of 20, and the largest.", _by(chats),
+        (_by_of("chats"), _choice("show", "Shows", tuple(CHAT_MEASURES))),
+    ),
     "activity": ReportPage("Activity", "When you work: weekdays, hours, streaks.", _activity, has_limit=False),
     "compare": ReportPage(
         "Compare", "Two periods or two queries side by side.", _compare,
@@ -265,7 +271,7 @@ KINDS: Final[dict[str, ReportPage]] = {
 """By their names."""
 GROUPS: Final = {
     "Cost": ("usage", "spend", "blocks", "cache", "compare"),
-    "Work": ("prompts", "time", "activity", "files", "interruptions"),
+    "Work": ("chats", "prompts", "time", "activity", "files", "interruptions"),
     "Tools": ("tools", "errors", "failures", "sequences", "context"),
 }
 """How the reports are offered."""
