@@ -156,6 +156,8 @@ class House:
             "/stats?since=all",
             "/stats/usage",
             "/stats/tools",
+            "/stats/chats",
+            "/stats/folders",
             "/files",
             "/files?path=/home/ada/shop/cart.py",
             "/settings?check=1",

@@ -132,7 +132,7 @@ ID: Final = re.compile(r"[A-Za-z]*_?[0-9A-Za-z-]*[0-9][0-9A-Za-z-]{7,}")
 PREFIX: Final = re.compile(r"[A-Za-z]+_|agent-")
 TIMES: Final = {"day", "week", "month", "hour", "start", "end", "first", "last", "time"}
 NAMES: Final = {"model", "version"}
-PATHS: Final = {"project", "file", "path"}
+PATHS: Final = {"project", "file", "folder", "path"}
 """Of a path, its end says most."""
 SHORT_NAMES: Final = {
     "messages": "MSGS",

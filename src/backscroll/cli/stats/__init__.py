@@ -18,6 +18,7 @@ COMMANDS = {
     "errors": "Tool errors by pattern, and how often they were solved.",
     "sequences": "Common sequences of tools, and calls that fail in a loop.",
     "files": "The files that were read and changed most.",
+    "folders": "The folders in which files were read and changed most.",
     "context": "What filled the context: prompts, answers, tool outputs …",
     "cache": "How much came from the prompt cache, and what that saved.",
 }

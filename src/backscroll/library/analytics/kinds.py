@@ -9,7 +9,7 @@ from backscroll.library.analytics import cache, chats, context, prompts, time, t
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.files import SORTS, files, folders
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.sequences import sequences
 from backscroll.library.analytics.spend_report import DIMENSIONS as SPEND_DIMENSIONS
@@ -50,6 +50,7 @@ KINDS: Final = {
     "errors": ReportKind(lambda library, asked, _, limit: errors(library, asked, limit)),
     "sequences": ReportKind(lambda library, asked, _, __: sequences(library, asked)),
     "files": ReportKind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
+    "folders": ReportKind(lambda library, asked, by, _: folders(library, asked, by), SORTS, "edits"),
     "context": ReportKind(
         lambda library, asked, by, _: context.context(library, asked, by), context.DIMENSIONS, "chat"
     ),

@@ -26,7 +26,7 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
 
     report: Annotated[
         Literal[
-            "overview", "usage", "spend", "tools", "errors", "files", "time", "prompts", "chats", "activity",
+            "overview", "usage", "spend", "tools", "errors", "files", "folders", "time", "prompts", "chats", "activity",
             "blocks", "sequences", "context", "cache", "compare",
         ],
         Meta(

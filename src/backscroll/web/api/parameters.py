@@ -26,7 +26,7 @@ Since = Annotated[str, Meta(max_length=64, description="Start of the period: 202
 Until = Annotated[str, Meta(max_length=64, description="End of the period: a day (inclusive) or a time.")]
 ReportName = Literal[
     "overview", "usage", "spend", "blocks", "time", "prompts", "chats", "activity", "tools", "errors", "sequences",
-    "files", "context", "cache",
+    "files", "folders", "context", "cache",
 ]  # fmt: skip
 
 

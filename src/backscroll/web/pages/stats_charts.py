@@ -19,6 +19,7 @@ from backscroll.render.html.axes import day_name
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
 from backscroll.render.html.element import Html, el
 from backscroll.render.html.reports import heading
+from backscroll.render.html.treemap import Tile, treemap
 from backscroll.render.terminal import plural
 from backscroll.web.pages.group_names import group_names, named_series
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of
@@ -235,6 +236,16 @@ def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     return [simple_bars(about, report, ["edits", "reads"], "Edits and reads", values=["edits", "reads"])]
 
 
+def _folders(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, chosen
+    tiles = []
+    for row in report.as_dicts():
+        told = f"{plural(row['edits'], 'edit')}, {plural(row['reads'], 'read')}"
+        tiles.append(Tile(row["folder"], row["edits"] + row["reads"], told, link_of("folder", row)))
+    note = f"{period_text(about)}: the area is the number of edits and reads. The table has the same numbers."
+    return [treemap(tiles, label="Edits and reads by folder", note=note)]
+
+
 def _context(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library
     if chosen["by"] == "turn":
@@ -340,6 +351,7 @@ DRAWN: Final[dict[str, Draw]] = {
     "errors": _errors,
     "sequences": _sequences,
     "files": _files,
+    "folders": _folders,
     "context": _context,
     "cache": _cache,
 }

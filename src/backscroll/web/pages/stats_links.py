@@ -36,6 +36,9 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
         return _failures_address(column, row)
     if column == "file":
         return file_address(text)
+    if column == "folder":
+        slash = "/" if "/" in text else "\\"
+        return file_address(text.rstrip(slash) + slash)
     if column == "tool":
         return search_address(field_text("tool", text))
     if column == "mcp-server":

@@ -16,7 +16,7 @@ from backscroll.library.analytics.chats import chats
 from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.files import SORTS, files, folders
 from backscroll.library.analytics.kinds import KINDS as REPORTS
 from backscroll.library.analytics.occurrences import failed_calls, interruptions
 from backscroll.library.analytics.periods import PERIODS
@@ -176,6 +176,11 @@ def _files(library: Library, about: About, chosen: Chosen, now: datetime) -> Rep
     return files(library, about, chosen["sort"], chosen["limit"] or None)
 
 
+def _folders(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
+    del now
+    return folders(library, about, chosen["sort"])
+
+
 def _context(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
     del now
     if chosen["by"] == "turn" and (about.query is None or len(library.chats(about.query, limit=2)) != 1):
@@ -259,6 +264,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Files", "The most read and most changed files.", _files,
         (_choice("sort", "Most", SORTS),), limit=50,
     ),
+    "folders": ReportPage(
+        "Folders", "Where in your projects files were read and changed.", _folders,
+        (_choice("sort", "Most", SORTS),), limit=50,
+    ),
     "context": ReportPage(
         "Context", "What filled the context window, and what compactions removed.", _context,
         (_by_of("context"),), limit=30,
@@ -271,7 +280,7 @@ KINDS: Final[dict[str, ReportPage]] = {
 """By their names."""
 GROUPS: Final = {
     "Cost": ("usage", "spend", "blocks", "cache", "compare"),
-    "Work": ("chats", "prompts", "time", "activity", "files", "interruptions"),
+    "Work": ("chats", "prompts", "time", "activity", "files", "folders", "interruptions"),
     "Tools": ("tools", "errors", "failures", "sequences", "context"),
 }
 """How the reports are offered."""
