@@ -75,7 +75,7 @@ SHOWN = (
     ("sql", "--schema"),
     *(("stats", name, "--csv") for name in (
         "usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache", "blocks", "prompts",
-        "folders",
+        "folders", "topics",
         "chats", "spend")),
     *(("stats", name) for name in ("blocks", "prompts")),
     *(("stats", "usage", "--by", by, "--csv") for by in ("project", "chat", "git-branch")),

@@ -158,6 +158,7 @@ class House:
             "/stats/tools",
             "/stats/chats",
             "/stats/folders",
+            "/stats/topics",
             "/files",
             "/files?path=/home/ada/shop/cart.py",
             "/settings?check=1",

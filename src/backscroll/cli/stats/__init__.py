@@ -12,6 +12,7 @@ COMMANDS = {
     "time": "Active time; waits for the model, tools and you; length of turns.",
     "prompts": "Number and length of prompts, interruptions, rework.",
     "chats": "How long and how large chats are: median, nine of ten, the largest.",
+    "topics": "What chats are about: words that stand out in a project or period.",
     "activity": "Prompts by weekday and hour, streaks, the busiest day.",
     "compare": "Two projects, models, months … side by side.",
     "tools": "Tool calls: errors, denials, durations, sizes.",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from backscroll.errors import UsageError
-from backscroll.library.analytics import cache, chats, context, prompts, time, tools, usage
+from backscroll.library.analytics import cache, chats, context, prompts, time, tools, topics, usage
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.errors import errors
@@ -45,6 +45,7 @@ KINDS: Final = {
         lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"
     ),
     "chats": ReportKind(lambda library, asked, by, _: chats.chats(library, asked, by), chats.DIMENSIONS, "project"),
+    "topics": ReportKind(lambda library, asked, by, _: topics.topics(library, asked, by), topics.DIMENSIONS, "project"),
     "activity": ReportKind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
     "tools": ReportKind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
     "errors": ReportKind(lambda library, asked, _, limit: errors(library, asked, limit)),

@@ -26,12 +26,12 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
 
     report: Annotated[
         Literal[
-            "overview", "usage", "spend", "tools", "errors", "files", "folders", "time", "prompts", "chats", "activity",
-            "blocks", "sequences", "context", "cache", "compare",
+            "overview", "usage", "spend", "tools", "errors", "files", "folders", "time", "prompts", "chats", "topics",
+            "activity", "blocks", "sequences", "context", "cache", "compare",
         ],
         Meta(
             description="spend: what changed and why; errors: patterns, and how often the next attempt succeeded; "
-            "sequences: loops and rework; context: what filled it; chats: percentiles of their size."
+            "sequences: loops and rework; context: what filled it."
         ),
     ]  # fmt: skip
     by: Annotated[

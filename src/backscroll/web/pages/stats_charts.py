@@ -15,9 +15,10 @@ from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
-from backscroll.render.html.axes import day_name
+from backscroll.render.html.axes import day_name, week_name
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
-from backscroll.render.html.element import Html, el
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.figures import figure
 from backscroll.render.html.reports import heading
 from backscroll.render.html.treemap import Tile, treemap
 from backscroll.render.terminal import plural
@@ -185,6 +186,19 @@ def _chats(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     return [simple_bars(about, drawn, SIZES, label, values=measures[:2], between=" · ")]
 
 
+def _topics(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library
+    by = chosen["by"]
+    names = list(dict.fromkeys(str(row[0]) for row in report.rows))
+    short = {name: week_name(name, with_year=True) for name in names} if by == "week" else group_names(by, names)
+    words: dict[str, list[Html]] = {name: [] for name in names}
+    for row in report.as_dicts():
+        words[str(row[by])].append(el("li", el("a", row["word"], href=link_of("word", row)), class_="badge"))
+    groups = [el("div", el("dt", short[name]), el("dd", el("ul", some))) for name, some in words.items()]
+    note = f"{period_text(about)}: the words that stand out most first. The table has how often they were said."
+    return [figure("words", f"Words that stand out, by {by}", el("dl", groups, class_="topics"), NOTHING, note=note)]
+
+
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
     return [prompt_charts(count_prompts(library, about).times, about, about.local(datetime.now(UTC)).date())]
@@ -346,6 +360,7 @@ DRAWN: Final[dict[str, Draw]] = {
     "time": _time,
     "prompts": _prompts,
     "chats": _chats,
+    "topics": _topics,
     "activity": _activity,
     "tools": _tools,
     "errors": _errors,

@@ -29,6 +29,7 @@ from backscroll.library.analytics.spend import SpendFilter
 from backscroll.library.analytics.spend_report import spend_report
 from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
+from backscroll.library.analytics.topics import topics
 from backscroll.library.analytics.usage import answers, usage
 from backscroll.library.library import Library
 from backscroll.query.parse import parse
@@ -232,6 +233,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Chats", "How long and how large chats are: the median, nine of ten, 19 of 20, and the largest.", _by(chats),
         (_by_of("chats"), _choice("show", "Shows", tuple(CHAT_MEASURES))),
     ),
+    "topics": ReportPage(
+        "Topics", "What chats are about: words that stand out against everything else.", _by(topics),
+        (_by_of("topics"),),
+    ),
     "activity": ReportPage("Activity", "When you work: weekdays, hours, streaks.", _activity, has_limit=False),
     "compare": ReportPage(
         "Compare", "Two periods or two queries side by side.", _compare,
@@ -280,7 +285,7 @@ KINDS: Final[dict[str, ReportPage]] = {
 """By their names."""
 GROUPS: Final = {
     "Cost": ("usage", "spend", "blocks", "cache", "compare"),
-    "Work": ("chats", "prompts", "time", "activity", "files", "folders", "interruptions"),
+    "Work": ("chats", "topics", "prompts", "time", "activity", "files", "folders", "interruptions"),
     "Tools": ("tools", "errors", "failures", "sequences", "context"),
 }
 """How the reports are offered."""
