@@ -221,6 +221,8 @@ def _table(
         if not rows:
             return empty_state("chart", "Compare two of anything.", "Enter two periods or two queries above.")
         return compared_table(rows, chosen["a"], chosen["b"])
+    if not rows and kind is KINDS["topics"] and answer.facts["prompts"]:
+        return empty_state("chart", "No word stands out.", "There must be two chats with it, and others without it.")
     if not rows:
         return empty_state("chart", "Nothing to count here.", "Choose a longer time, or another query.")
     if kind is KINDS["activity"]:
