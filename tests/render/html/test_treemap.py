@@ -2,18 +2,22 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.treemap import GROUPS, OTHERS, Box, Tile, grouped, squares, treemap
+from backscroll.render.html.treemap import GROUPS, OTHERS, Box, FolderValue, grouped, squares, tiles_of, treemap
 
 PARTS = st.lists(st.sampled_from(("src", "a", "b", "docs", "t", "x y")), min_size=1, max_size=5)
-TILES = st.dictionaries(PARTS.map(lambda parts: "/" + "/".join(parts)), st.integers(1, 1000), max_size=60).map(
-    lambda found: [Tile(path, value, f"{value} edits", f"/files?path={number}") for number, (path, value) in
-                   enumerate(found.items())]
-)  # fmt: skip
+FOLDERS = st.dictionaries(PARTS.map(lambda parts: "/" + "/".join(parts)), st.integers(0, 1000), max_size=60).map(
+    lambda found: [FolderValue(path, value, f"{value} edits") for path, value in found.items()]
+)
+
+
+def drawing(folders: Sequence[FolderValue]) -> str:
+    return treemap(folders, label="Folders", unit="edits", link=lambda path: f"/files?path={path}")
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=60))
@@ -29,35 +33,50 @@ def test_boxes_fill_their_place_in_proportion(values: list[float]) -> None:
         assert whole.y - 1e-6 <= box.y <= box.y + box.height <= whole.y + whole.height + 1e-6
 
 
-@given(TILES)
-def test_every_folder_is_in_exactly_one_group(tiles: list[Tile]) -> None:
-    groups = grouped(tiles)
-    assert sorted(tile.path for group in groups for tile in group.tiles) == sorted(tile.path for tile in tiles)
+@given(FOLDERS, st.integers(1, 20))
+def test_nothing_is_lost_in_groups_and_tiles(folders: list[FolderValue], most: int) -> None:
+    some = [folder for folder in folders if folder.value]
+    groups = grouped(folders)
     assert len(groups) <= GROUPS + 1
+    assert sum(group.value for group in groups) == sum(folder.value for folder in some)
+    assert sum(branch.folders for group in groups for branch in group.branches) == len(some)
     for group in groups:
-        if group.name != OTHERS:
-            assert all(f"{tile.path}/".startswith(f"{group.path}/") for tile in group.tiles)
+        tiles = tiles_of(group, most)
+        assert len(tiles) <= most
+        assert sum(tile.value for tile in tiles) == group.value
+        assert sum(tile.folders for tile in tiles) == sum(branch.folders for branch in group.branches)
+        assert [tile.value for tile in tiles] == sorted((tile.value for tile in tiles), reverse=True)
 
 
-@given(TILES)
-def test_every_folder_that_is_drawn_leads_somewhere(tiles: list[Tile]) -> None:
-    page = treemap(tiles, label="Folders")
-    small = sum(int(number) for number in re.findall(r"<title>(\d+) smaller folders", page))
-    assert page.count("<a ") + small == len(tiles)
+@given(FOLDERS)
+def test_tiles_are_drawn_for_people_with_a_pointer_only(folders: list[FolderValue]) -> None:
+    page = drawing(folders)
     assert page.count('tabindex="-1"') == page.count("<a ")
+    assert page.count('class="tile') - page.count("other folders\n") == page.count("<a ")
 
 
 def test_a_part_with_nearly_everything_is_divided() -> None:
     paths = {"/home/ada/shop/src": 50, "/home/ada/shop/tests": 30, "/home/ada/blog": 5, "/tmp": 2}
-    groups = grouped([Tile(path, value, "") for path, value in paths.items()])
+    groups = grouped([FolderValue(path, value, "") for path, value in paths.items()])
     assert [group.name for group in groups] == ["src", "tests", "blog", "tmp"]
 
 
-@pytest.mark.parametrize("tiles", [[], [Tile("/x", 0, "")]])
-def test_nothing_is_said_to_be_nothing(tiles: list[Tile]) -> None:
-    assert "No data." in treemap(tiles, label="Folders")
+def test_many_small_parts_have_one_colour_that_is_no_name() -> None:
+    groups = grouped([FolderValue(f"/home/ada/p{number}", 100 - number, "") for number in range(20)])
+    assert [group.name for group in groups] == [*(f"ada/p{number}" for number in range(GROUPS)), OTHERS]
+
+
+def test_folders_that_are_too_many_are_drawn_as_the_folder_above_them() -> None:
+    page = drawing([FolderValue(f"/a/p{number % 4}/q{number}", 1, "1 edit") for number in range(2000)])
+    titles = re.findall(r"<title>(/a/p\d)\n([^<]*)</title>", page)
+    assert sorted(titles) == [(f"/a/p{number}", "500 edits in 500 folders") for number in range(4)]
+
+
+@pytest.mark.parametrize("folders", [[], [FolderValue("/x", 0, "")]])
+def test_nothing_is_said_to_be_nothing(folders: list[FolderValue]) -> None:
+    assert "No data." in drawing(folders)
 
 
 def test_windows_paths_are_a_tree_too() -> None:
-    groups = grouped([Tile(f"C:\\work\\{name}\\src", 1, "") for name in ("shop", "blog")])
+    groups = grouped([FolderValue(f"C:\\work\\{name}\\src", 1, "") for name in ("shop", "blog")])
     assert sorted(group.path for group in groups) == ["C:/work/blog/src", "C:/work/shop/src"]

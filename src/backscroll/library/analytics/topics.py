@@ -86,9 +86,11 @@ def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int
         return []
     found = []
     for word, number in here.items():
+        if len(chats[word]) < LEAST_CHATS:
+            continue
         rest = counted[word] - number
         score = log_odds(number, size, rest, other)
-        if len(chats[word]) >= LEAST_CHATS and score >= LEAST_SCORE:
+        if score >= LEAST_SCORE:
             found.append(Standing(word, len(chats[word]), number, number / size, rest / other, score))
     return sorted(found, key=lambda one: (-one.score, one.word))[:WORDS]
 
@@ -117,7 +119,7 @@ def words_of(text: str) -> Iterator[str]:
 def _prompts(library: Library, asked: ReportRequest, titles: dict[str, str]) -> Iterator[PromptWords]:
     inside = within(asked)
     for rows in by_chat(reports_about(library, asked).prompt_moments(), LeftOutRows()):
-        title = titles.get(rows[0].chat_id, "")
+        title = titles.get(rows[0].chat_id, "")[:LONGEST_TEXT]
         for row in rows:
             if row.kind == "interruption":
                 continue

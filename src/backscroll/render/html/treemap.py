@@ -1,9 +1,10 @@
 """A treemap of folders: the area of a tile is how much there is in a folder, its colour is the part of the tree.
 
-The layout is squarified: tiles are put in rows along the shorter side, as long as that makes them squarer.
+Folders are divided into those in them, the largest first, as long as there is room for more tiles. The layout is
+squarified: tiles are put in rows along the shorter side, as long as that makes them squarer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -18,6 +19,8 @@ WIDTH: Final = 1000
 """The layout is made for this width, and drawn as wide as the page."""
 GROUPS: Final = 7
 TILES: Final = 80
+LEAST_TILES: Final = 3
+"""How many tiles there are, and in a part of the tree at least."""
 LARGE: Final = 0.5
 """A part of the tree with more than this share is divided further."""
 OTHERS: Final = "Elsewhere"
@@ -27,27 +30,43 @@ ON_A_PHONE: Final = 2.6
 """How much wider it has to be for that on a phone."""
 
 
-class Tile(NamedTuple):
+class FolderValue(NamedTuple):
     """A folder, and how much there is directly in it."""
 
     path: str
-    value: float
+    value: int
     told: str
-    """The formatted value."""
-    link: str | None = None
+    """The value in words."""
 
 
-class TileGroup(NamedTuple):
-    """A part of the tree; its tiles are the largest first."""
+@dataclass
+class Branch:
+    """A folder with everything below it, or without that."""
+
+    path: str
+    own: FolderValue | None = None
+    children: dict[str, "Branch"] = field(default_factory=dict)
+    value: int = 0
+    folders: int = 0
+    """How many folders with something in them there are."""
+
+    def divided(self) -> list["Branch"]:
+        """Its folders, and itself for what is directly in it."""
+        own = [Branch(self.path, self.own, {}, self.own.value, 1)] if self.own else []
+        return own + [_deepest(child) for child in self.children.values()]
+
+
+class BranchGroup(NamedTuple):
+    """Branches that have one colour; those of a tree have its path."""
 
     name: str
     path: str
-    tiles: list[Tile]
+    branches: list[Branch]
 
     @property
-    def value(self) -> float:
-        """All of its tiles together."""
-        return sum(tile.value for tile in self.tiles)
+    def value(self) -> int:
+        """All of it."""
+        return sum(branch.value for branch in self.branches)
 
 
 class Box(NamedTuple):
@@ -59,77 +78,71 @@ class Box(NamedTuple):
     height: float
 
 
-@dataclass
-class _Branch:
-    """A folder with everything in it."""
+def treemap(folders: Sequence[FolderValue], *, label: str, unit: str, link: Callable[[str], str | None],
+            note: str = "") -> Html:  # fmt: skip
+    """The folders as tiles; `unit` is what the values count, `link` where a path leads.
 
-    path: str = ""
-    own: Tile | None = None
-    children: dict[str, "_Branch"] = field(default_factory=dict)
-
-    def tiles(self) -> list[Tile]:
-        found, waiting = [], [self]
-        while waiting:
-            branch = waiting.pop()
-            found += [branch.own] if branch.own else []
-            waiting += branch.children.values()
-        return sorted(found, key=lambda tile: (-tile.value, tile.path))
-
-    def divided(self) -> list["_Branch"]:
-        """Its folders, and itself for what is directly in it. What has only one folder in it is that folder."""
-        if not self.children:
-            return [self]
-        own = [_Branch(self.path, self.own)] if self.own else []
-        return own + [_deepest(child) for child in self.children.values()]
-
-
-def treemap(tiles: Sequence[Tile], *, label: str, note: str = "") -> Html:
-    """The folders as tiles. A table with the same must stand beside it: the drawing is hidden from screen readers."""
-    groups = grouped([tile for tile in tiles if tile.value > 0])
+    A table with the same must stand beside it: the drawing is hidden from screen readers.
+    """
+    groups = grouped(folders)
     if not groups:
         return figure("treemap", label, el("p", "No data.", class_="muted"), NOTHING, note=note)
-    shown = max(1.0, sum(group.value for group in groups)) / TILES / 4
-    drawn = []
-    for number, (group, box) in enumerate(
-        zip(groups, squares([group.value for group in groups], Box(0, 0, WIDTH, HEIGHT)), strict=True)
-    ):
-        some = _without_smallest(group, shown)
+    whole = sum(group.value for group in groups)
+    drawn: list[Html] = []
+    boxes = squares([group.value for group in groups], Box(0, 0, WIDTH, HEIGHT))
+    for number, (group, box) in enumerate(zip(groups, boxes, strict=True)):
+        tiles = tiles_of(group, max(LEAST_TILES, TILES * group.value // whole))
         inner = Box(box.x, box.y + 1, max(0.1, box.width - 2), max(0.1, box.height - 2))
-        places = squares([tile.value for tile in some], inner)
-        names = names_of([tile.path for tile in some])
-        drawn += [_tile(group, number, tile, names[tile.path], place) for tile, place in zip(some, places, strict=True)]
+        places = squares([tile.value for tile in tiles], inner)
+        names = names_of([tile.path for tile in tiles])
+        drawn += [
+            _tile(tile, names[tile.path], place, number, is_other=not group.path, unit=unit, link=link)
+            for tile, place in zip(tiles, places, strict=True)
+        ]
     drawing = el("svg", drawn, class_="treemap", height=HEIGHT, aria_hidden="true", focusable="false")
     return figure(
         "treemap", label, drawing, NOTHING, note=note, legend=[group.name for group in groups],
-        colours=[_colour(group, number) for number, group in enumerate(groups)],
+        colours=[number if group.path else BEFORE for number, group in enumerate(groups)],
     )  # fmt: skip
 
 
-def grouped(tiles: Sequence[Tile]) -> list[TileGroup]:
+def grouped(folders: Sequence[FolderValue]) -> list[BranchGroup]:
     """The parts of the tree that the folders are in, the largest first: a few, none of them nearly everything."""
-    root = _Branch()
-    for tile in tiles:
-        branch, path = root, ""
-        for part in clean_line(tile.path).replace("\\", "/").rstrip("/").split("/"):
-            path = f"{path}{part}/"
-            branch = branch.children.setdefault(part, _Branch(path.rstrip("/") or "/"))
-        branch.own = tile
-    if not tiles:
+    root = Branch("")
+    for folder in folders:
+        if folder.value > 0:
+            for branch in _path_to(root, folder):
+                branch.value += folder.value
+                branch.folders += 1
+    if not root.folders:
         return []
-    whole = sum(tile.value for tile in tiles)
-    parts = _by_value([_deepest(root)])
+    parts = [_deepest(root)]
     for _ in range(GROUPS):
-        largest = parts[0]
-        if not largest[1].children or (len(parts) > 1 and largest[0] <= LARGE * whole):
+        if not parts[0].children or (len(parts) > 1 and parts[0].value <= LARGE * root.value):
             break
-        parts = _by_value([*(branch for _, branch in parts[1:]), *largest[1].divided()])
+        parts = _largest_first([*parts[0].divided(), *parts[1:]])
     # One more is shown, too, rather than as the only one of the others.
     kept = parts if len(parts) <= GROUPS + 1 else parts[:GROUPS]
-    names = names_of([branch.path for _, branch in kept])
-    groups = [TileGroup(names[branch.path], branch.path, branch.tiles()) for _, branch in kept]
-    rest = [tile for _, branch in parts[len(kept) :] for tile in branch.tiles()]
-    rest.sort(key=lambda tile: (-tile.value, tile.path))
-    return [*groups, TileGroup(OTHERS, "", rest)] if rest else groups
+    names = names_of([branch.path for branch in kept])
+    groups = [BranchGroup(names[branch.path], branch.path, [branch]) for branch in kept]
+    return [*groups, BranchGroup(OTHERS, "", parts[len(kept) :])] if len(kept) < len(parts) else groups
+
+
+def tiles_of(group: BranchGroup, most: int) -> list[Branch]:
+    """The branches to draw, the largest first: divided while there is room, and one for those that are too many."""
+    tiles = _largest_first(group.branches)
+    while (at := _divisible(tiles, most)) is not None:
+        tiles = _largest_first([*tiles[:at], *tiles[at].divided(), *tiles[at + 1 :]])
+    if len(tiles) == 1 and tiles[0].children:
+        parts = _largest_first(tiles[0].divided())
+        if sum(tile.value for tile in parts[most - 1 :]) <= LARGE * group.value:
+            tiles = parts
+    if len(tiles) <= most:
+        return tiles
+    rest = tiles[most - 1 :]
+    number = sum(tile.folders for tile in rest)
+    others = Branch(f"{number:,} other folders", None, {}, sum(tile.value for tile in rest), number)
+    return _largest_first([*tiles[: most - 1], others])
 
 
 def squares(values: Sequence[float], box: Box) -> list[Box]:
@@ -160,43 +173,50 @@ def _worst(areas: Sequence[float], side: float) -> float:
     return max(side**2 * max(areas) / whole**2, whole**2 / (side**2 * min(areas)))
 
 
-def _by_value(branches: Sequence[_Branch]) -> list[tuple[float, _Branch]]:
-    found = [(sum(tile.value for tile in branch.tiles()), branch) for branch in branches]
-    return sorted(found, key=lambda part: (-part[0], part[1].path))
+def _divisible(tiles: Sequence[Branch], most: int) -> int | None:
+    """The place of the largest tile whose folders there is room for."""
+    room = most - len(tiles) + 1
+    return next((at for at, tile in enumerate(tiles) if tile.children and len(tile.divided()) <= room), None)
 
 
-def _deepest(branch: _Branch) -> _Branch:
+def _path_to(root: Branch, folder: FolderValue) -> Iterator[Branch]:
+    """The branches above a folder and its own, which are made if they are missing."""
+    yield root
+    branch, path = root, ""
+    for part in clean_line(folder.path).replace("\\", "/").rstrip("/").split("/"):
+        path = f"{path}{part}/"
+        branch = branch.children.setdefault(part, Branch(path.rstrip("/") or "/"))
+        yield branch
+    branch.own = folder
+
+
+def _largest_first(branches: Sequence[Branch]) -> list[Branch]:
+    return sorted(branches, key=lambda branch: (-branch.value, branch.path))
+
+
+def _deepest(branch: Branch) -> Branch:
+    """What has only one folder in it is that folder."""
     while branch.own is None and len(branch.children) == 1:
         (branch,) = branch.children.values()
     return branch
 
 
-def _without_smallest(group: TileGroup, least: float) -> list[Tile]:
-    """The tiles that can be seen, and one for all that are smaller."""
-    large = [tile for tile in group.tiles if tile.value >= least]
-    small = group.tiles[len(large) :]
-    if len(small) < 2:
-        return group.tiles
-    rest = Tile(plural(len(small), "smaller folder"), sum(tile.value for tile in small), "")
-    return sorted([*large, rest], key=lambda tile: -tile.value)
-
-
-def _colour(group: TileGroup, number: int) -> int:
-    return BEFORE if group.name == OTHERS and not group.path else number
-
-
-def _tile(group: TileGroup, number: int, tile: Tile, name: str, box: Box) -> Html:
-    colour = _colour(group, number)
+def _tile(
+    tile: Branch, name: str, box: Box, number: int, *, is_other: bool, unit: str, link: Callable[[str], str | None]
+) -> Html:
+    is_folder = tile.own is not None and not tile.children
+    told = tile.own.told if tile.own and is_folder else f"{tile.value:,} {unit} in {plural(tile.folders, 'folder')}"
     drawn = el(
         "g",
-        el("title", "\n".join(filter(None, (clean_line(tile.path), tile.told)))),
+        el("title", f"{tile.path}\n{told}"),
         # A drawing of its own: it cuts what is too long for the tile.
-        el("svg", el("rect", width="100%", height="100%", class_=series_class(colour)),
-           _words(name, box, 15, NAME_SIZE), _words(tile.told, box, 31, TOLD_SIZE),
+        el("svg", el("rect", width="100%", height="100%", class_=series_class(BEFORE if is_other else number)),
+           _words(name, box, 15, NAME_SIZE), _words(told, box, 31, TOLD_SIZE),
            x=percent(box.x / WIDTH), y=pixels(box.y), width=percent(box.width / WIDTH), height=pixels(box.height)),
-        class_="tile others" if colour == BEFORE else "tile", data_series=number,
+        class_="tile others" if is_other else "tile", data_series=number,
     )  # fmt: skip
-    return el("a", drawn, href=tile.link, tabindex=-1) if tile.link else drawn
+    where = link(tile.own.path if tile.own and is_folder else tile.path) if tile.own or tile.children else None
+    return el("a", drawn, href=where, tabindex=-1) if where else drawn
 
 
 def _words(text: str, box: Box, y: int, size: tuple[int, int]) -> Html:

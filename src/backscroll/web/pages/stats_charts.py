@@ -20,7 +20,7 @@ from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hour
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import figure
 from backscroll.render.html.reports import heading
-from backscroll.render.html.treemap import Tile, treemap
+from backscroll.render.html.treemap import FolderValue, treemap
 from backscroll.render.terminal import plural
 from backscroll.web.pages.group_names import group_names, named_series
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of
@@ -252,12 +252,13 @@ def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Re
 
 def _folders(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, chosen
-    tiles = []
+    values = []
     for row in report.as_dicts():
         told = f"{plural(row['edits'], 'edit')}, {plural(row['reads'], 'read')}"
-        tiles.append(Tile(row["folder"], row["edits"] + row["reads"], told, link_of("folder", row)))
-    note = f"{period_text(about)}: the area is the number of edits and reads. The table has the same numbers."
-    return [treemap(tiles, label="Edits and reads by folder", note=note)]
+        values.append(FolderValue(row["folder"], row["edits"] + row["reads"], told))
+    note = f"{period_text(about)}: the area is the number of edits and reads. The table has every folder."
+    label, unit = "Edits and reads by folder", "edits and reads"
+    return [treemap(values, label=label, unit=unit, link=lambda path: link_of("folder", {"folder": path}), note=note)]
 
 
 def _context(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
