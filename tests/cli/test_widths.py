@@ -20,9 +20,10 @@ TERMINAL = {"TERM": "xterm-256color", "PAGER": "cat", "TZ": "Europe/Berlin"}
 REPORTS = (
     "usage", "usage --by chat", "usage --by model", "usage --by project", "usage --by week", "usage --by hour",
     "usage --by git-branch", "usage --by chat --explain -n 1", "blocks", "time", "time --by chat", "prompts",
+    "chats", "chats --by week", "topics", "topics --by month",
     "activity", "tools", "tools --by model", "errors", "errors --examples", "sequences", "sequences --loops", "files",
-    "context", "context --by tool", "cache", "cache --by chat", "spend --since 10y", "spend --since 10y --by chat",
-    "compare 2026-01 2026-02",
+    "folders", "context", "context --by tool", "cache", "cache --by chat", "spend --since 10y",
+    "spend --since 10y --by chat", "compare 2026-01 2026-02",
 )  # fmt: skip
 LISTINGS = (
     "list", "list --sort cost", "list --sort active", "list --since 10y", "search the", "search -C 2 -n 2 the",

@@ -226,3 +226,23 @@ def test_the_list_follows_what_happens(page: Page, site: str, shelf: Shelf) -> N
     expect(page.locator("table.chats tbody tr").first).to_contain_text("a cart")
     shelf.write(chat("four", "a new one", 8))
     expect(page.locator("table.chats tbody tr").first).to_contain_text("a new one")
+
+
+def test_recent_searches_stay_in_the_browser_until_they_are_forgotten(page: Page, site: Site) -> None:
+    page.goto(f"{site}/search")
+    expect(page.locator("#recent-searches")).to_be_hidden()
+    for words in ("parser", "nowhere-to-be-found", "post project:blog", "parser"):
+        page.locator("main input[name=q]").fill(words)
+        page.locator("main input[name=q]").press("Enter")
+        expect(page).to_have_title(re.compile(re.escape(words)))
+    page.goto(f"{site}/search")
+    # The latest first, each once, and none that found nothing.
+    expect(page.locator("#recent-searches li")).to_have_text(["parser", "post project:blog"])
+    page.get_by_role("link", name="post project:blog").click()
+    expect(page.locator("ol.results > li")).to_have_count(1)
+    page.goto(f"{site}/search")
+    expect(page.locator("#recent-searches li")).to_have_text(["post project:blog", "parser"])
+    page.get_by_role("button", name="Forget them").click()
+    expect(page.locator("#recent-searches")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#recent-searches")).to_be_hidden()

@@ -229,7 +229,7 @@ def test_file_history_returns_the_prompt_of_a_change(shelf: Shelf) -> None:
 
 
 REPORTS = (
-    "overview usage tools errors files time prompts activity blocks sequences context cache"
+    "overview usage tools errors files folders time prompts chats topics activity blocks sequences context cache"
 ).split()  # fmt: skip
 
 

@@ -183,6 +183,7 @@ BARS = [
     ("/stats/usage?by=project&show=answers", ("messages",)),
     ("/stats/time?by=project", ("active_seconds",)),
     ("/stats/prompts?by=project", ("prompts",)),
+    ("/stats/chats?by=project", ("turns_p90",)),
     ("/stats/tools?by=tool", ("calls",)),
     ("/stats/errors?", ("count",)),
     ("/stats/sequences?", ("count",)),

@@ -28,6 +28,7 @@ PAGES = (
     "/stats/usage?show=tokens&stack=project", "/stats/usage?by=model&show=answers&period=month",
     "/stats/usage?explain=1",
     "/stats/blocks?active=1", "/stats/time?by=day", "/stats/time?by=chat", "/stats/prompts?by=day",
+    "/stats/chats?by=week&show=cost", "/stats/topics?by=week",
     "/stats/compare?a=2026-01&b=2026-02", "/stats/compare?a=project:shop&b=model:opus", "/stats/tools?by=mcp-server",
     "/stats/errors?tool=Bash", "/stats/sequences?length=3&fold=1", "/stats/sequences?loops=1", "/stats/files?sort=last",
     "/stats/context?by=tool", "/stats/cache?by=week", "/stats/cache?by=pause", "/stats/usage?q=project:nowhere",

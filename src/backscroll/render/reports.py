@@ -125,13 +125,14 @@ HEADINGS: Final = {
     "cache_creation_input_tokens": "cache write",
     "cache_read_input_tokens": "cache read",
     "cost_microdollars": "cost",
+    **{f"total_{part}_tokens": f"tokens {part}" for part in ("p50", "p90", "p95", "max")},
 }
 IDS: Final = {"chat", "session", "message", "agent"}
 ID: Final = re.compile(r"[A-Za-z]*_?[0-9A-Za-z-]*[0-9][0-9A-Za-z-]{7,}")
 PREFIX: Final = re.compile(r"[A-Za-z]+_|agent-")
 TIMES: Final = {"day", "week", "month", "hour", "start", "end", "first", "last", "time"}
 NAMES: Final = {"model", "version"}
-PATHS: Final = {"project", "file", "path"}
+PATHS: Final = {"project", "file", "folder", "path"}
 """Of a path, its end says most."""
 SHORT_NAMES: Final = {
     "messages": "MSGS",
@@ -158,6 +159,10 @@ EXTRA: Final = {
     "other_share": 9, "lost_tokens": 8, "compactions": 7, "calls_share": 6, "thinking_share": 6, "largest_tool": 5,
     # of spending
     "tokens": 11,
+    # of chats
+    **{name.format("p95"): 10 for name in ("turns_{}", "total_{}_tokens", "cost_{}_microdollars", "active_{}_seconds")},
+    "active_max_seconds": 9, "total_max_tokens": 9, "cost_max_microdollars": 8, "turns_max": 8, "active_p90_seconds": 7,
+    "total_p90_tokens": 6, "active_p50_seconds": 5, "total_p50_tokens": 4,
     # of files
     "failed": 9, "removed": 3, "added": 3,
 }  # fmt: skip

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.analytics.blame import blame
-from backscroll.library.analytics.files import files
+from backscroll.library.analytics.files import SORTS, files, folder_of, folders
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.touched import is_end_of
 from backscroll.library.chats.file_versions import history, seen_at
@@ -202,3 +203,29 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_libr
         row["file"]: [row["edits"], row["reads"]] for row in files(corpus_library, ReportRequest(), limit=1).as_dicts()
     }
     assert {file: counts for file, counts in found.items() if any(counts)} == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [("/a/b/c.py", "/a/b"), ("/c.py", "/"), ("c.py", "-"), ("C:\\a\\c.py", "C:\\a"), ("a/c.py", "a")],
+)
+def test_the_folder_of_a_path(path: str, folder: str) -> None:
+    assert folder_of(path) == folder
+
+
+def test_folders_add_up_to_files(corpus_library: Library) -> None:
+    whole = files(corpus_library, ReportRequest(), limit=1)
+    found = folders(corpus_library, ReportRequest())
+    for name in ("files", "edits", "reads", "failed"):
+        assert sum(row[name] for row in found.as_dicts()) == found.facts[name] == whole.facts[name]
+    expected: dict[str, int] = defaultdict(int)
+    for row in whole.as_dicts():
+        expected[folder_of(row["file"])] += row["edits"]
+    assert {row["folder"]: row["edits"] for row in found.as_dicts()} == expected
+    assert [row["edits"] for row in found.as_dicts()] == sorted(expected.values(), reverse=True)
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_folders_are_in_the_order_asked(corpus_library: Library, sort: str) -> None:
+    values = [row[sort] for row in folders(corpus_library, ReportRequest(), sort).as_dicts()]
+    assert values == sorted(values, reverse=True)

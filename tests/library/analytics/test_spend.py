@@ -152,9 +152,19 @@ def test_a_period_is_moved_back_by_whole_days() -> None:
 
 def test_the_forecast_adds_the_pace_of_the_last_days() -> None:
     costs = {date(2026, 1, 11): 14_000, date(2026, 1, 12): 3_000, date(2025, 12, 31): 28_000, date(2025, 12, 1): 99_000}
-    found = forecast(costs, date(2026, 1, 12), 0.5)
+    found = forecast(costs, date(2026, 1, 12), 0.5, date(2025, 12, 1))
     assert (found.so_far, found.pace) == (17_000, 3_000)
     assert found.at_end == 17_000 + 3_000 * 19.5
+
+
+def test_the_forecast_goes_by_the_days_since_the_first_answer_and_needs_a_week() -> None:
+    costs = {date(2026, 1, day): 1_000 for day in range(1, 13)}
+    week = forecast(costs, date(2026, 1, 8), 0.0, date(2026, 1, 1))
+    assert (week.pace_days, week.pace, week.at_end) == (7, 1_000, 8_000 + 24 * 1_000)
+    early = forecast(costs, date(2026, 1, 7), 0.0, date(2026, 1, 1))
+    assert (early.so_far, early.pace_days, early.pace, early.at_end) == (7_000, 6, None, None)
+    never = forecast({}, date(2026, 1, 7), 0.0, None)
+    assert (never.pace_days, never.at_end) == (0, None)
 
 
 def test_real_sessions_add_up_too(corpus_library: Library) -> None:

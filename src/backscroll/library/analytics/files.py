@@ -1,4 +1,4 @@
-"""The most read and changed files."""
+"""The most read and changed files, and the folders that they are in."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -13,6 +13,7 @@ COLUMNS: Final = (
     "file", "edits", "reads", "failed", "chats", "added", "removed", "first", "last",
 )  # fmt: skip
 SORTS: Final = ("edits", "reads", "chats", "last")
+FOLDER_COLUMNS: Final = ("folder", "files", "edits", "reads", "failed", "chats", "last")
 
 
 def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: int | None = 20) -> Report:
@@ -21,10 +22,7 @@ def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: in
     groups: dict[str, list[FileCallRow]] = defaultdict(list)
     for call in calls:
         groups[call.file].append(call)
-    at = COLUMNS.index(sort)
-    rows = [_row(asked, file, group) for file, group in groups.items()]
-    rows.sort(key=lambda row: row[0])
-    rows.sort(key=lambda row: (row[at] or "" if sort == "last" else row[at], row[1], row[2]), reverse=True)
+    rows = _sorted([_row(asked, file, group) for file, group in groups.items()], COLUMNS, sort)
     unknown = 0
     with reading(library) as texts:
         for number, row in enumerate(rows[:limit]):
@@ -32,14 +30,47 @@ def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: in
             unknown += sum(not result.hunks and not result.content for result in results)
             lines = sum(result.added for result in results), sum(result.removed for result in results)
             rows[number] = (*row[:5], *lines, *row[7:])
-    facts = {
-        "files": len(rows),
+    facts = {**_facts(calls), "without_lines": unknown}
+    return Report(COLUMNS, rows, facts, _notes(facts), bar="edits" if sort != "reads" else "reads")
+
+
+def folders(library: Library, asked: ReportRequest, sort: str = "edits") -> Report:
+    """The same for the folders that the files are in; a file counts in its own folder only."""
+    calls = file_calls(library, asked)
+    groups: dict[str, list[FileCallRow]] = defaultdict(list)
+    for call in calls:
+        groups[folder_of(call.file)].append(call)
+    rows = []
+    for folder, group in groups.items():
+        _, *sums, _, _, _, last = _row(asked, folder, group)
+        rows.append((folder, len({call.file for call in group}), *sums, last))
+    facts = {"folders": len(rows), **_facts(calls)}
+    notes = [*_notes(facts), "a file counts in the folder that it is in, not in those above"]
+    ordered = _sorted(rows, FOLDER_COLUMNS, sort)
+    return Report(FOLDER_COLUMNS, ordered, facts, notes, bar="edits" if sort != "reads" else "reads")
+
+
+def folder_of(path: str) -> str:
+    """The folder of a file, written as its path is."""
+    at = max(path.rfind("/"), path.rfind("\\"))
+    return path[:at] or path[: at + 1] if at >= 0 else "-"
+
+
+def _sorted(rows: list[tuple[Any, ...]], columns: tuple[str, ...], sort: str) -> list[tuple[Any, ...]]:
+    """The highest first, by what is asked, then by edits and reads, then by name."""
+    at, edits, reads = (columns.index(name) for name in (sort, "edits", "reads"))
+    rows = sorted(rows, key=lambda row: row[0])
+    return sorted(rows, key=lambda row: (row[at] or "" if sort == "last" else row[at], row[edits], row[reads]),
+                  reverse=True)  # fmt: skip
+
+
+def _facts(calls: list[FileCallRow]) -> dict[str, int]:
+    return {
+        "files": len({call.file for call in calls}),
         "edits": sum(call.changes and call.is_done for call in calls),
         "reads": sum(not call.changes and call.is_done for call in calls),
         "failed": sum(not call.is_done for call in calls),
-        "without_lines": unknown,
     }
-    return Report(COLUMNS, rows, facts, _notes(facts), bar="edits" if sort != "reads" else "reads")
 
 
 def _row(asked: ReportRequest, file: str, calls: list[FileCallRow]) -> tuple[Any, ...]:
@@ -62,6 +93,6 @@ def _notes(facts: dict[str, int]) -> list[str]:
     ]
     if facts["failed"]:
         notes.append(f"{count(facts['failed'], 'call')} not counted: failed, denied or without a result")
-    if facts["without_lines"]:
+    if facts.get("without_lines"):
         notes.append(f"{count(facts['without_lines'], 'edit')} without line counts in the result")
     return notes

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from backscroll.errors import UsageError
-from backscroll.library.analytics import cache, context, prompts, time, tools, usage
+from backscroll.library.analytics import cache, chats, context, prompts, time, tools, topics, usage
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.files import SORTS, files, folders
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.sequences import sequences
 from backscroll.library.analytics.spend_report import DIMENSIONS as SPEND_DIMENSIONS
@@ -44,11 +44,14 @@ KINDS: Final = {
     "prompts": ReportKind(
         lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"
     ),
+    "chats": ReportKind(lambda library, asked, by, _: chats.chats(library, asked, by), chats.DIMENSIONS, "project"),
+    "topics": ReportKind(lambda library, asked, by, _: topics.topics(library, asked, by), topics.DIMENSIONS, "project"),
     "activity": ReportKind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
     "tools": ReportKind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
     "errors": ReportKind(lambda library, asked, _, limit: errors(library, asked, limit)),
     "sequences": ReportKind(lambda library, asked, _, __: sequences(library, asked)),
     "files": ReportKind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
+    "folders": ReportKind(lambda library, asked, by, _: folders(library, asked, by), SORTS, "edits"),
     "context": ReportKind(
         lambda library, asked, by, _: context.context(library, asked, by), context.DIMENSIONS, "chat"
     ),

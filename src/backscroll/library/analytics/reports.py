@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from math import ceil
 from typing import Any, Final
 
 from backscroll.library.library import Library
@@ -72,8 +73,7 @@ def percentile(values: Sequence[float], part: float) -> float | None:
     """The value that this share of the values does not exceed."""
     if not values:
         return None
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(part * (len(ordered) - 1))))]
+    return sorted(values)[max(0, ceil(round(part * len(values), 9)) - 1)]
 
 
 def _quarter(moment: datetime | None) -> int | None:

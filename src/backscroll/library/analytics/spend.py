@@ -27,7 +27,7 @@ from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.prices import Prices
 from backscroll.store.batches import EPOCH, microseconds
-from backscroll.store.report_rows import TypedPrompt
+from backscroll.store.report_rows import TypedPrompt, UsageSpan
 from backscroll.store.reports import Reports
 from backscroll.store.spend_rows import SpentAnswer
 
@@ -179,7 +179,7 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
         current,
         dict(chats),
         turns_of(chats, prompts),
-        _forecast(items, asked, now),
+        _forecast(items, asked, now, reports.usage_span()),
         titles,
         *(_typed(some, prompts, is_in) for some, is_in in ((current, period.has), (earlier, period.had))),
     )
@@ -313,10 +313,11 @@ def _typed(items: list[SpentItem], prompts: list[TypedPrompt], is_in: Callable[[
     return sum(1 for one in prompts if not one.in_agent and one.chat in chats and is_in(one.time))
 
 
-def _forecast(items: list[SpentItem], asked: ReportRequest, now: datetime) -> Forecast:
+def _forecast(items: list[SpentItem], asked: ReportRequest, now: datetime, span: UsageSpan | None) -> Forecast:
     local = asked.local(now)
     part = (local - _midnight(local)) / DAY
-    return forecast(costs_by_day(items, asked), local.date(), min(1.0, max(0.0, part)))
+    first = asked.local(EPOCH + timedelta(microseconds=span.first * QUARTER)).date() if span else None
+    return forecast(costs_by_day(items, asked), local.date(), min(1.0, max(0.0, part)), first)
 
 
 def _midnight(moment: datetime) -> datetime:

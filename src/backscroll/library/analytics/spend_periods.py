@@ -14,7 +14,9 @@ DEFAULT_SINCE: Final = "7d"
 """Where neither a start nor an end is given: a week can be compared with the one before."""
 DAY: Final = timedelta(days=1)
 PACE_DAYS: Final = 14
-"""The forecast uses the average of this many full days."""
+"""The forecast uses the average of this many full days, or of all if there are fewer."""
+LEAST_DAYS: Final = 7
+"""With fewer full days since the first answer there is no forecast: a week has days of every kind."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +60,34 @@ def compared_period(since: datetime | None, until: datetime | None, now: datetim
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the current month will have cost at its end; money in nanodollars."""
+    """An estimate of what the current month will have cost at its end; money in nanodollars."""
 
     month: date
     days: int
     """Days of the month, today included."""
     days_in_month: int
     so_far: int
-    pace: int
-    """A day, on average of the last `PACE_DAYS` full days."""
-    at_end: int
+    pace_days: int
+    """How many full days there are to go by, `PACE_DAYS` at most."""
+    pace: int | None
+    """A day, on average of these; None if they are fewer than `LEAST_DAYS`."""
+    at_end: int | None
 
 
-def forecast(costs: Mapping[date, int], today: date, part_of_today: float) -> Forecast:
+def forecast(costs: Mapping[date, int], today: date, part_of_today: float, first: date | None) -> Forecast:
     """The cost of the month at its end, if every day costs what the last ones did; `costs` are nanodollars by day.
 
-    `part_of_today` is how much of today is over.
+    `part_of_today` is how much of today is over, `first` the day of the first answer of all.
     """
     month = today.replace(day=1)
     following = (month + 32 * DAY).replace(day=1)
     so_far = sum(cost for day, cost in costs.items() if month <= day <= today)
-    pace = sum(costs.get(today - number * DAY, 0) for number in range(1, PACE_DAYS + 1)) // PACE_DAYS
-    left = (following - today).days - part_of_today
-    return Forecast(month, today.day, (following - month).days, so_far, pace, so_far + round(pace * left))
+    known = min(PACE_DAYS, max(0, (today - first).days)) if first else 0
+    pace = at_end = None
+    if known >= LEAST_DAYS:
+        pace = sum(costs.get(today - number * DAY, 0) for number in range(1, known + 1)) // known
+        at_end = so_far + round(pace * ((following - today).days - part_of_today))
+    return Forecast(month, today.day, (following - month).days, so_far, known, pace, at_end)
 
 
 def _moved(moment: datetime, step: timedelta) -> datetime:

@@ -8,7 +8,7 @@ from backscroll.library.analytics.cost_parts import PARTS
 from backscroll.library.analytics.reports import Report, ReportRequest, share
 from backscroll.library.analytics.spend import DIMENSIONS as GROUPS
 from backscroll.library.analytics.spend import Spend, SpendFilter, Spending, spend
-from backscroll.library.analytics.spend_periods import PACE_DAYS, compared_period
+from backscroll.library.analytics.spend_periods import LEAST_DAYS, PACE_DAYS, compared_period
 from backscroll.library.analytics.spend_reasons import Reason, reasons
 from backscroll.library.analytics.spend_summary import headline, what_changed
 from backscroll.library.analytics.wording import count
@@ -92,7 +92,10 @@ def notes_of(found: Spend) -> list[str]:
             "context that the answer before already had counts as lost from the cache if at least a tenth of it was "
             "written again"
         ),
-        f"the forecast adds the average of the last {PACE_DAYS} full days for the rest of the month",
+        (
+            f"the forecast is an estimate: it adds the average of the last {PACE_DAYS} full days for the rest of the "
+            f"month, and needs {LEAST_DAYS}"
+        ),
     ]
     return notes
 
@@ -118,8 +121,9 @@ def _facts(found: Spend, asked: ReportRequest) -> dict[str, Any]:
         "forecast": {
             "month": f"{coming.month:%Y-%m}",
             "so_far_microdollars": microdollars(coming.so_far),
-            "a_day_microdollars": microdollars(coming.pace),
-            "at_end_microdollars": microdollars(coming.at_end),
+            "days": coming.pace_days,
+            "a_day_microdollars": None if coming.pace is None else microdollars(coming.pace),
+            "at_end_microdollars": None if coming.at_end is None else microdollars(coming.at_end),
         },
     }
 

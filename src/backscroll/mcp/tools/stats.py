@@ -26,8 +26,8 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
 
     report: Annotated[
         Literal[
-            "overview", "usage", "spend", "tools", "errors", "files", "time", "prompts", "activity", "blocks",
-            "sequences", "context", "cache", "compare",
+            "overview", "usage", "spend", "tools", "errors", "files", "folders", "time", "prompts", "chats", "topics",
+            "activity", "blocks", "sequences", "context", "cache", "compare",
         ],
         Meta(
             description="spend: what changed and why; errors: patterns, and how often the next attempt succeeded; "

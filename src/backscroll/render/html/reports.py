@@ -21,7 +21,7 @@ MAX_CELL_LENGTH: Final = 110
 LONGEST_BELOW: Final = 240
 MAX_TITLE_CHARS: Final = 1_000
 IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
-PATHS: Final = frozenset({"file", "project", "path"})
+PATHS: Final = frozenset({"file", "folder", "project", "path"})
 
 
 def report_table(

@@ -25,8 +25,8 @@ Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results 
 Since = Annotated[str, Meta(max_length=64, description="Start of the period: 2026-01-05, yesterday, 7d.")]
 Until = Annotated[str, Meta(max_length=64, description="End of the period: a day (inclusive) or a time.")]
 ReportName = Literal[
-    "overview", "usage", "spend", "blocks", "time", "prompts", "activity", "tools", "errors", "sequences", "files",
-    "context", "cache",
+    "overview", "usage", "spend", "blocks", "time", "prompts", "chats", "topics", "activity", "tools", "errors",
+    "sequences", "files", "folders", "context", "cache",
 ]  # fmt: skip
 
 

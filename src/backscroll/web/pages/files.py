@@ -54,7 +54,7 @@ def _most_changed(request: PageRequest) -> Html:
         el("h1", "Files"),
         el("p", "Files that chats read and changed, and the prompts behind each change.", class_="muted"),
         _search(""),
-        el("nav", orders, class_="ranges", aria_label="Order"),
+        el("nav", orders, el("a", "By folder", href="/stats/folders"), class_="ranges", aria_label="Order"),
         report_table(report.columns, report.rows[:limit], caption="Files", bar=report.bar, link=link_of),
         el("p", f"{left:,} more. ", el("a", "Show all", href=f"/files?sort={sort}&limit=10000")) if left > 0 else None,
         notes_list(report.notes),

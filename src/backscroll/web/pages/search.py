@@ -87,8 +87,9 @@ def save(request: PageRequest) -> Response:
 def _page(text: str, sort: str, shown: Html) -> Html:
     options = [el("option", name, value=key, selected=True if key == sort else None) for key, name in SORTS.items()]
     form = search_box(text, el("select", options, name="sort", aria_label="Order", data_submits=True))
-    main = join([el("h1", "Search", class_="unseen"), form, shown])
-    return document(text or "Search", main, here="/search", scripts=("chat_lists.js",), styles=("pages.css",),
+    main = join([el("h1", "Search", class_="unseen", data_asker=ASKER.get()), form, shown])
+    scripts = ("chat_lists.js", "recent_searches.js")
+    return document(text or "Search", main, here="/search", scripts=scripts, styles=("pages.css",),
                     bar_search=False, body_class="searching")  # fmt: skip
 
 
@@ -271,6 +272,11 @@ def _help(library: Library) -> Html:
         for name, query in sorted(library.marks.searches.items())
     ]
     saved = join([el("h2", "Saved searches"), el("ul", searches)]) if searches else NOTHING
+    # Only the browser knows them.
+    recent = el(
+        "section", el("h2", "Recent searches"), el("ul"),
+        el("p", el("button", "Forget them", type="button", class_="quiet")), id="recent-searches", hidden=True,
+    )  # fmt: skip
     basics = [
         el("tr", el("td", el("a", el("code", query), href=search_address(query))), el("td", told))
         for query, told in BASICS
@@ -285,7 +291,7 @@ def _help(library: Library) -> Html:
         more = el("div", choices, class_="chips") if choices else NOTHING
         fields.append(el("tr", el("td", example), el("td", info.help, more)))
     return el(
-        "div", saved,
+        "div", saved, recent,
         el("h2", "Search syntax"), el("table", el("tbody", basics), class_="asking"),
         el("h2", "Fields"), el("table", el("tbody", fields), class_="asking"), class_="help",
     )  # fmt: skip

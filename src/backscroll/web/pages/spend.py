@@ -11,7 +11,7 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.spend import Spend, spend
-from backscroll.library.analytics.spend_periods import PACE_DAYS
+from backscroll.library.analytics.spend_periods import LEAST_DAYS
 from backscroll.library.analytics.spend_report import notes_of
 from backscroll.library.analytics.spend_summary import money, what_changed
 from backscroll.library.library import Library
@@ -169,12 +169,17 @@ def _summary(asked: SpendRequest, found: Spend) -> Html:
 
 def _forecast(found: Spend, budget: float | None) -> Html:
     coming = found.forecast
-    over = budget is not None and coming.at_end > budget * 1e9
-    told = f"{money(coming.so_far)} so far, and {money(coming.pace)} a day on average of the last {PACE_DAYS} days"
+    if coming.at_end is None or coming.pace is None:
+        shown, over = f"{money(coming.so_far)} so far", False
+        told = f"An estimate needs {LEAST_DAYS} full days; there are {coming.pace_days} since the first answer"
+    else:
+        shown, over = f"about {money(coming.at_end)}", budget is not None and coming.at_end > budget * 1e9
+        days = plural(coming.pace_days, "full day")
+        told = f"{money(coming.so_far)} so far, and {money(coming.pace)} a day on average of the last {days}"
     return el(
         "div",
-        el("h2", f"{coming.month:%B}, forecast"),
-        el("strong", money(coming.at_end), class_="over" if over else None),
+        el("h2", f"{coming.month:%B}, estimated"),
+        el("strong", shown, class_="over" if over else None),
         el("span", told, class_="muted"),
         class_="card fact",
     )
@@ -214,20 +219,22 @@ def _budget(asked: SpendRequest, found: Spend, budget: float | None) -> Html:
             "div",
             el("h2", "Budget for a month"),
             form,
-            el("span", "Drawn as a line, and compared with the forecast.", class_="muted"),
+            el("span", "Drawn as a line, and compared with the estimate.", class_="muted"),
             class_="card fact",
         )
     part = found.forecast.so_far / 1e9 / budget
     meter = el("meter", f"{100 * part:.0f} %", value=f"{min(part, 1):.3f}", min=0, max=1, high="0.8", optimum=0,
                aria_label=f"{100 * part:.0f} % of the budget is spent")  # fmt: skip
-    ahead = found.forecast.at_end / 1e9 - budget
-    told = f"forecast {money(abs(ahead) * 1e9)} {'over' if ahead > 0 else 'under'} it"
+    told = f"Spent {money(found.forecast.so_far)}"
+    if found.forecast.at_end is not None:
+        ahead = found.forecast.at_end / 1e9 - budget
+        told += f"; estimated {money(abs(ahead) * 1e9)} {'over' if ahead > 0 else 'under'} it"
     return el(
         "div",
         el("h2", "Budget for a month"),
         el("strong", f"{100 * part:.0f} % of ${budget:,.0f}"),
         meter,
-        el("span", f"Spent {money(found.forecast.so_far)}; {told}.", class_="muted"),
+        el("span", f"{told}.", class_="muted"),
         el("details", el("summary", "Change"), form),
         class_="card fact",
     )

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.library.analytics.chats import columns_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report
@@ -20,7 +21,7 @@ from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import compared_table, notes_list, report_table
-from backscroll.render.reports import dollars, duration, short
+from backscroll.render.reports import dollars, duration, short, value_text
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, empty_state, error_html, page_frame
@@ -99,7 +100,7 @@ def report(request: PageRequest) -> Html | Response:
     shown = answer.rows[: chosen["limit"] or None]
     counted = el("details", el("summary", "What was counted"), notes_list(answer.notes), class_="counted")
     body = join([
-        _facts(name, answer),
+        _facts(name, chosen, answer),
         charts_of(name, request.library, about, chosen, answer),
         _table(kind, chosen, answer, shown, carried(request)),
         _more(request, name, len(answer.rows) - len(shown)),
@@ -180,7 +181,7 @@ def _tools(found: Mapping[str, Any], period: str) -> Html:
     )
 
 
-def _facts(name: str, answer: Report) -> Html:
+def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
     """The main figures of a report, above its table."""
     if name == "activity" and answer.facts["busiest_day"]:
         longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
@@ -190,6 +191,11 @@ def _facts(name: str, answer: Report) -> Html:
             ("Current streak", plural(current["days"], "day")),
             ("Busiest day", f"{busiest['day']}, {plural(busiest['prompts'], 'prompt')}"),
         ]
+    elif name == "chats" and answer.rows:
+        total = answer.facts["total"]
+        texts = (value_text(column, total[column]) for column in columns_of(chosen["show"]))
+        told = [("All chats", f"{total['chats']:,}"), *zip(("Median", "Nine of ten", "19 of 20", "Largest"), texts,
+                                                          strict=True)]  # fmt: skip
     elif name == "blocks" and (burning := answer.facts["active"]):
         hourly = dollars(burning["cost_microdollars_per_hour"])
         projected = dollars(burning["projected_cost_microdollars"])
@@ -215,11 +221,13 @@ def _table(
         if not rows:
             return empty_state("chart", "Compare two of anything.", "Enter two periods or two queries above.")
         return compared_table(rows, chosen["a"], chosen["b"])
+    if not rows and kind is KINDS["topics"] and answer.facts["prompts"]:
+        return empty_state("chart", "No word stands out.", "There must be two chats with it, and others without it.")
     if not rows:
         return empty_state("chart", "Nothing to count here.", "Choose a longer time, or another query.")
     if kind is KINDS["activity"]:
         return NOTHING  # the chart has its own table
-    columns = _people_columns(kind, answer)
+    columns = _people_columns(kind, chosen, answer)
     places = [answer.columns.index(name) for name in columns]
     kept = [tuple(row[place] for place in places) for row in rows]
 
@@ -234,12 +242,14 @@ def _table(
     )  # fmt: skip
 
 
-def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
+def _people_columns(kind: ReportPage, chosen: Mapping[str, Any], answer: Report) -> list[str]:
     """The columns of the page; downloads have all columns."""
     columns = list(answer.columns)
     if kind is KINDS["tools"]:
         gone = {name for name in ("denied", "interrupted", "missing") if not answer.facts["total"][name]}
         return [name for name in columns if name not in gone]
+    if kind is KINDS["chats"]:
+        return [*columns[:2], *columns_of(chosen["show"])]
     if kind is KINDS["errors"]:
         return [name for name in ERROR_COLUMNS if name in columns]
     if kind is KINDS["failures"]:

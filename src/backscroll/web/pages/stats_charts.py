@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from backscroll.library.analytics.activity import WEEKDAYS
+from backscroll.library.analytics.chats import columns_of
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.periods import NO_TIME, PERIODS
 from backscroll.library.analytics.prompts import count_prompts
@@ -14,10 +15,12 @@ from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
-from backscroll.render.html.axes import day_name
+from backscroll.render.html.axes import day_name, week_name
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
-from backscroll.render.html.element import Html, el
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.figures import figure
 from backscroll.render.html.reports import heading
+from backscroll.render.html.treemap import FolderValue, treemap
 from backscroll.render.terminal import plural
 from backscroll.web.pages.group_names import group_names, named_series
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of
@@ -94,6 +97,7 @@ def simple_bars(
     *,
     values: Sequence[str] = (),
     colours: Sequence[int] = (),
+    between: str = " + ",
 ) -> Html:
     """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
     every = report.as_dicts()
@@ -105,7 +109,7 @@ def simple_bars(
     for row, name in zip(rows, names, strict=True):
         shown = short[name]
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
-        figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
+        figures = between.join(measure_text(measure, row[measure]) for measure in told)
         items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
     cut = f": the first {SHOWN} of {len(every):,}; the table has all of them" if len(every) > SHOWN else ""
     note = f"{period_text(about)}{cut}."
@@ -164,6 +168,37 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
     )
 
 
+def _chats(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library
+    by, measures = chosen["by"], columns_of(chosen["show"])
+    label = f"{CHAT_TITLES[chosen['show']]} of chats by {by}"
+    if by in PERIODS:
+        axis, rows = _axis_of(report, by)
+        series = [Series(name, [row[column] if row else None for row in rows]) for column, name in
+                  zip(measures[:2], SIZES, strict=True)]  # fmt: skip
+        return [lines(axis, series, label=label, measure=measures[0], note=_days_note(axis, report, ()))]
+    steps = [
+        (row[by], row["chats"], row[measures[0]], row[measures[1]], row[measures[0]] or 0,
+         (row[measures[1]] or 0) - (row[measures[0]] or 0))
+        for row in report.as_dicts()
+    ]  # fmt: skip
+    drawn = Report((by, "chats", *measures[:2], *SIZES), steps)
+    return [simple_bars(about, drawn, SIZES, label, values=measures[:2], between=" · ")]
+
+
+def _topics(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library
+    by = chosen["by"]
+    names = list(dict.fromkeys(str(row[0]) for row in report.rows))
+    short = {name: week_name(name, with_year=True) for name in names} if by == "week" else group_names(by, names)
+    words: dict[str, list[Html]] = {name: [] for name in names}
+    for row in report.as_dicts():
+        words[str(row[by])].append(el("li", el("a", row["word"], href=link_of("word", row)), class_="badge"))
+    groups = [el("div", el("dt", short[name]), el("dd", el("ul", some))) for name, some in words.items()]
+    note = f"{period_text(about)}: the words that stand out most first. The table has how often they were said."
+    return [figure("words", f"Words that stand out, by {by}", el("dl", groups, class_="topics"), NOTHING, note=note)]
+
+
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
     return [prompt_charts(count_prompts(library, about).times, about, about.local(datetime.now(UTC)).date())]
@@ -213,6 +248,17 @@ def _sequences(library: Library, about: About, chosen: Mapping[str, Any], report
 def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, chosen
     return [simple_bars(about, report, ["edits", "reads"], "Edits and reads", values=["edits", "reads"])]
+
+
+def _folders(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, chosen
+    values = []
+    for row in report.as_dicts():
+        told = f"{plural(row['edits'], 'edit')}, {plural(row['reads'], 'read')}"
+        values.append(FolderValue(row["folder"], row["edits"] + row["reads"], told))
+    note = f"{period_text(about)}: the area is the number of edits and reads. The table has every folder."
+    label, unit = "Edits and reads by folder", "edits and reads"
+    return [treemap(values, label=label, unit=unit, link=lambda path: link_of("folder", {"folder": path}), note=note)]
 
 
 def _context(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -303,8 +349,10 @@ def _sorted(report: Report, measures: Sequence[str]) -> Report:
     return Report(report.columns, rows)
 
 
-BARS: Final = ("usage", "time", "prompts", "tools", "errors", "sequences", "files", "context", "cache")
+BARS: Final = ("usage", "time", "prompts", "chats", "tools", "errors", "sequences", "files", "context", "cache")
 """Reports that are drawn as a bar for each of the first rows, unless they are about time."""
+CHAT_TITLES: Final = {"turns": "Turns", "tokens": "Tokens", "cost": "Cost", "time": "Active time"}
+SIZES: Final = ("Median", "Nine of ten")
 RESULTS: Final = (2, 1, 4)
 """The colours of calls that succeeded, failed, and were denied or have no result. Nothing that was denied is green."""
 DRAWN: Final[dict[str, Draw]] = {
@@ -312,11 +360,14 @@ DRAWN: Final[dict[str, Draw]] = {
     "blocks": _blocks,
     "time": _time,
     "prompts": _prompts,
+    "chats": _chats,
+    "topics": _topics,
     "activity": _activity,
     "tools": _tools,
     "errors": _errors,
     "sequences": _sequences,
     "files": _files,
+    "folders": _folders,
     "context": _context,
     "cache": _cache,
 }

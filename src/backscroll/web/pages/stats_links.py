@@ -36,6 +36,11 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
         return _failures_address(column, row)
     if column == "file":
         return file_address(text)
+    if column == "folder":
+        slash = "/" if "/" in text else "\\"
+        return file_address(text.rstrip(slash) + slash)
+    if column == "word":
+        return _said_address(text, row)
     if column == "tool":
         return search_address(field_text("tool", text))
     if column == "mcp-server":
@@ -44,6 +49,15 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
         since, end = bounds_of(column, text)
         return chats_address(f"after:{since} before:{end}")
     return None
+
+
+def _said_address(word: str, row: Mapping[str, Any]) -> str:
+    """Where a word was said, in the project or period that it stands out in."""
+    where = [field_text("project", str(row["project"]))] if row.get("project") not in NAMELESS else []
+    for period in PERIODS:
+        if period in row and is_drawn(str(row[period])):
+            where += ["after:{} before:{}".format(*bounds_of(period, str(row[period])))]
+    return search_address(" ".join((word, *where)))
 
 
 def _failures_address(column: str, row: Mapping[str, Any]) -> str:

@@ -9,10 +9,12 @@ from backscroll.errors import UsageError
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.cache import cache
+from backscroll.library.analytics.chats import MEASURES as CHAT_MEASURES
+from backscroll.library.analytics.chats import chats
 from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.files import SORTS, files, folders
 from backscroll.library.analytics.kinds import KINDS as REPORTS
 from backscroll.library.analytics.occurrences import failed_calls, interruptions
 from backscroll.library.analytics.periods import PERIODS
@@ -25,6 +27,7 @@ from backscroll.library.analytics.spend import SpendFilter
 from backscroll.library.analytics.spend_report import spend_report
 from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
+from backscroll.library.analytics.topics import topics
 from backscroll.library.analytics.usage import answers, usage
 from backscroll.library.library import Library
 from backscroll.query.parse import parse
@@ -165,6 +168,11 @@ def _files(library: Library, about: About, chosen: Chosen, now: datetime) -> Rep
     return files(library, about, chosen["sort"], chosen["limit"] or None)
 
 
+def _folders(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
+    del now
+    return folders(library, about, chosen["sort"])
+
+
 def _context(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
     del now
     if chosen["by"] == "turn" and (about.query is None or len(library.chats(about.query, limit=2)) != 1):
@@ -212,6 +220,14 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Prompts", "What you typed: how much, how long, and how often you had to repeat it.", _by(prompts),
         (_by_of("prompts"),),
     ),
+    "chats": ReportPage(
+        "Chats", "How long and how large chats are: the median, nine of ten, 19 of 20, and the largest.", _by(chats),
+        (_by_of("chats"), _choice("show", "Shows", tuple(CHAT_MEASURES))),
+    ),
+    "topics": ReportPage(
+        "Topics", "What chats are about: words that stand out against everything else.", _by(topics),
+        (_by_of("topics"),),
+    ),
     "activity": ReportPage("Activity", "When you work: weekdays, hours, streaks.", _activity, has_limit=False),
     "compare": ReportPage(
         "Compare", "Two periods or two queries side by side.", _compare,
@@ -244,6 +260,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Files", "The most read and most changed files.", _files,
         (_choice("sort", "Most", SORTS),), limit=50,
     ),
+    "folders": ReportPage(
+        "Folders", "Where in your projects files were read and changed.", _folders,
+        (_choice("sort", "Most", SORTS),), limit=50,
+    ),
     "context": ReportPage(
         "Context", "What filled the context window, and what compactions removed.", _context,
         (_by_of("context"),), limit=30,
@@ -256,7 +276,7 @@ KINDS: Final[dict[str, ReportPage]] = {
 """By their names."""
 GROUPS: Final = {
     "Cost": ("usage", "spend", "blocks", "cache", "compare"),
-    "Work": ("prompts", "time", "activity", "files", "interruptions"),
+    "Work": ("chats", "topics", "prompts", "time", "activity", "files", "folders", "interruptions"),
     "Tools": ("tools", "errors", "failures", "sequences", "context"),
 }
 """How the reports are offered."""

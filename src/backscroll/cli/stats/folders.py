@@ -1,0 +1,33 @@
+"""`backscroll stats folders`: the folders in which files were read and changed most."""
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.stats.common import begin, finish, report_options
+
+SORTS = ("edits", "reads", "chats", "last")
+
+
+@click.command("folders")
+@report_options
+@click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to sort by, highest first.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, metavar="NUMBER", help="Show at most this many rows."
+)
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
+    """Count how often files were read and changed, by the folder that they are in.
+
+    QUERY chooses chats, by the fields of `backscroll search`. Each call counts once, including those of agents. A file
+    counts in its own folder, not in those above. Changes made by shell commands are not known.
+
+    \b
+    Examples:
+      backscroll stats folders --since 30d
+      backscroll stats folders project:shop --sort reads
+      backscroll stats folders --csv
+    """
+    from backscroll.library.analytics.files import folders
+
+    _, library, asked = begin(query, since, until)
+    finish(folders(library, asked, sort), as_csv=as_csv, limit=limit)

@@ -1,0 +1,158 @@
+"""What chats are about: words that stand out in a project or period, compared with everything else.
+
+The words are those of prompts and titles. A word stands out where more of the prompts have it than elsewhere: words are
+ranked by the logarithm of the odds of the two, divided by its standard error. Both sides are drawn towards the share
+in everything, so that a word that was said two or three times does not come before one that was said often.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from math import log, sqrt
+from typing import Any, Final, NamedTuple
+
+from backscroll.library.analytics.moments import LeftOutRows, by_chat, local, time_of, within
+from backscroll.library.analytics.periods import PERIODS
+from backscroll.library.analytics.prompts import LONGEST_TEXT
+from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
+from backscroll.library.analytics.wording import count
+from backscroll.library.library import Library
+from backscroll.query.little_words import LITTLE_WORDS
+from backscroll.query.snippets import fold
+from backscroll.query.words import normal, split_scripts, unspaced_words
+
+DIMENSIONS: Final = ("project", "week", "month")
+COLUMNS: Final = ("word", "chats", "prompts", "here_share", "elsewhere_share", "score")
+WORDS: Final = 10
+"""How many words a group has at most."""
+LEAST_CHATS: Final = 2
+"""What is said in one chat only may be a name that was pasted."""
+LEAST_SCORE: Final = 1.0
+"""What is below may well be chance."""
+PRIOR: Final = 10.0
+"""So many prompts with the share of everything are added to both sides."""
+
+
+class PromptWords(NamedTuple):
+    """The words of a prompt, and of its chat's title if it is the first."""
+
+    chat: str
+    project: str
+    time: int
+    words: frozenset[str]
+
+
+class Standing(NamedTuple):
+    """A word that stands out in a group."""
+
+    word: str
+    chats: int
+    prompts: int
+    share: float
+    elsewhere: float
+    score: float
+
+
+def topics(library: Library, asked: ReportRequest, by: str = "project") -> Report:
+    """The words that stand out in each group, those that do so most first."""
+    titles = library.titles()
+    every = list(_prompts(library, ReportRequest(), titles))
+    is_all = asked.query is None and asked.since is None and asked.until is None
+    chosen = every if is_all else list(_prompts(library, asked, titles))
+    groups: dict[str, list[PromptWords]] = defaultdict(list)
+    for prompt in chosen:
+        groups[PERIODS[by](local(asked, prompt.time)) if by in PERIODS else prompt.project].append(prompt)
+    names = sorted(groups, reverse=True) if by in PERIODS else sorted(groups, key=lambda one: (-len(groups[one]), one))
+    counted = Counter(word for prompt in every for word in prompt.words)
+    rows: list[tuple[Any, ...]] = []
+    for name in names:
+        rows += [(name, *word) for word in standing_out(groups[name], counted, len(every))]
+    facts = {"prompts": len(chosen), "all_prompts": len(every), "groups": len(groups)}
+    return Report((by, *COLUMNS), rows, facts, _notes(facts, by))
+
+
+def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int) -> list[Standing]:
+    """The words of a group that stand out among all of them, of which `counted` has the prompts of each word."""
+    here: Counter[str] = Counter()
+    chats: dict[str, set[str]] = defaultdict(set)
+    size = 0
+    for prompt in group:
+        size += 1
+        here.update(prompt.words)
+        for word in prompt.words:
+            chats[word].add(prompt.chat)
+    other = whole - size
+    if not other:
+        return []
+    found = []
+    for word, number in here.items():
+        if len(chats[word]) < LEAST_CHATS:
+            continue
+        rest = counted[word] - number
+        score = log_odds(number, size, rest, other)
+        if score >= LEAST_SCORE:
+            found.append(Standing(word, len(chats[word]), number, number / size, rest / other, score))
+    return sorted(found, key=lambda one: (-one.score, one.word))[:WORDS]
+
+
+def log_odds(here: int, size: int, rest: int, other: int) -> float:
+    """How clearly `here` of `size` are a larger share than `rest` of `other`; negative if they are a smaller one."""
+    share = (here + rest) / (size + other)
+    if share in (0, 1):
+        return 0.0
+    with_word, without = PRIOR * share, PRIOR * (1 - share)
+    ours, theirs = here + with_word, rest + with_word
+    odds = log(ours / (size - here + without)) - log(theirs / (other - rest + without))
+    return odds / sqrt(1 / ours + 1 / theirs)
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words that tell a topic: no little words, no paths, no tags, no numbers."""
+    for token in TOKEN.findall(fold(normal(PATHS.sub(" ", MARKS.sub(" ", text))))):
+        for part, is_unspaced in split_scripts(token):
+            if is_unspaced:
+                yield from (word for word in unspaced_words(part) if len(word) > 1)
+            elif len(part) > 2 and part not in LITTLE_WORDS and part not in TALK and sum(map(str.isdigit, part)) <= 2:
+                yield part
+
+
+def _prompts(library: Library, asked: ReportRequest, titles: dict[str, str]) -> Iterator[PromptWords]:
+    inside = within(asked)
+    for rows in by_chat(reports_about(library, asked).prompt_moments(), LeftOutRows()):
+        title = titles.get(rows[0].chat_id, "")[:LONGEST_TEXT]
+        for row in rows:
+            if row.kind == "interruption":
+                continue
+            text, title = f"{row.text or ''} {title}", ""
+            if inside(time_of(row)):
+                yield PromptWords(row.chat_id, row.project or "-", time_of(row), frozenset(words_of(text)))
+
+
+def _notes(facts: dict[str, int], by: str) -> list[str]:
+    whole = "everything else" if facts["prompts"] == facts["all_prompts"] else "all other chats and times"
+    return [
+        (
+            f"{count(facts['prompts'], 'prompt')} by {by}, compared with {whole}: "
+            f"{count(facts['all_prompts'], 'prompt')} in all"
+        ),
+        (
+            f"at most {WORDS} words each, in {LEAST_CHATS} chats or more; score: the log odds of the two shares, "
+            "divided by their standard error"
+        ),
+        (
+            f"the words of prompts (their first {LONGEST_TEXT} characters) and titles, without little words, paths and "
+            "numbers"
+        ),
+    ]
+
+
+TALK: Final = frozenset(
+    "actually another both good great hmm instead keep like look looks maybe need okay one really right see sure thank "
+    "thanks think two want well yeah yep yes".split()
+)
+"""Words of every talk. A search may be about them; a topic is not."""
+TOKEN: Final = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
+MARKS: Final = re.compile(r"<[^<>\n]{1,80}>|\[(?:Image|Pasted)[^\]\n]*\]")
+"""Tags, and what stands for a picture or a pasted text."""
+PATHS: Final = re.compile(r"\S*[/\\]\S*")
+"""Addresses, too."""
