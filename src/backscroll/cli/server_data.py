@@ -11,11 +11,12 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
-from backscroll.render.terminal import size
+from backscroll.render.terminal import clean_line, size
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
     from backscroll.team.database import Database
+    from backscroll.team.import_history import Imported
     from backscroll.team.libraries import Libraries
 
 
@@ -107,32 +108,51 @@ def server_export(
         write(f"Wrote {done.files} files of {done.people} people ({size(done.size)}), and usage.csv, to {folder}.")
 
 
-@click.command("import", short_help="Import a history for a person.")
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("--person", "who", metavar="EMAIL", required=True, help="Whose history it is: e-mail address or handle.")
+@click.command("import", short_help="Import a history for a person, or undo an import.")
+@click.argument("source", type=click.Path(path_type=Path), required=False)
+@click.option("--person", "who", metavar="EMAIL", help="Whose history it is: e-mail address or handle.")
 @click.option("--mode", type=click.Choice(["redacted", "full"]), default="redacted", show_default=True,
               help="Whether secrets are masked.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Say what would be imported, and import nothing.")
+@click.option("--undo", metavar="NAME", help="Remove what an import brought; it is called as in Devices.")
 @place_options
 @global_options
 def server_import(
-    source: Path, who: str, mode: str, dry_run: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
+    source: Path | None, who: str | None, mode: str, dry_run: bool, undo: str | None,
+    data: Path | None, database: str | None, objects: str | None,
+) -> None:  # fmt: skip
     """Import session files (.jsonl) below a folder, or what ClaudeLens exported (.json), for a person.
 
     A dump of its collection of messages, as mongoexport writes it, is taken too, and keeps more.
 
-    Sessions that the person has already count once. The import appears as a machine of theirs.
+    Each file is compared with what the person has of its session. What is equal is not imported again. What is longer,
+    or in conflict because lines differ, is kept beside it, and the chat shows both. The import appears as a machine of
+    the person.
+
+    --undo removes what an import brought, and leaves everything else. A legal hold stops it.
 
     \b
     Examples:
       backscroll server import /backup/ada/.claude --person ada --dry-run
       backscroll server import claudelens-export.json --person ada@example.org
+      backscroll server import --undo ada/import
     """
     from backscroll.sync.policy import SyncMode
     from backscroll.team.erasures import find_by_name
     from backscroll.team.import_history import import_history
+    from backscroll.team.undo_import import ask_undo, undo_now
 
+    if undo is not None:
+        if source is not None or who is not None or dry_run:
+            raise UsageError("--undo takes only the name of an import", "for example --undo ada/import")
+        with _opened(data, database, objects) as (opened, store, libraries):
+            with opened.transaction() as connection:
+                ask_undo(connection, None, undo)
+            undo_now(opened, store, libraries, undo)
+        write_json({"undone": undo}) if current_request().json else write(f"Removed what {undo} brought.")
+        return
+    if source is None or who is None:
+        raise UsageError("say what to import, and for whom", "backscroll server import FOLDER --person HANDLE")
     place = place_of(data, database, objects)
     with _opened(data, database, objects) as (opened, store, libraries):
         with opened.transaction() as connection:
@@ -141,15 +161,31 @@ def server_import(
         done = import_history(
             opened, store, libraries, person, source, work, mode=SyncMode(mode), is_trial=dry_run
         )  # fmt: skip
+    _tell_import(done, person.handle, is_trial=dry_run)
+
+
+def _tell_import(done: "Imported", handle: str, *, is_trial: bool) -> None:
+    totals, total = done.totals, sum(one.size for one in done.files)
     if current_request().json:
+        files = [{"path": one.path, "bytes": one.size, "standing": one.standing} for one in done.files]
+        counts = {str(standing): count for standing, count in totals.items()}
         write_json(
-            {"sessions": done.sessions, "known": done.known, "bytes": done.size, "left_out": done.left_out,
-             "device": done.device or None}
+            {"sessions": len(done.files), **counts, "bytes": total, "copies": done.copies,
+             "left_out": done.left_out, "device": done.device or None, "files": files}
         )  # fmt: skip
         return
-    what = f"{done.sessions} session files ({size(done.size)}), of which {person.handle} has {done.known} already"
-    left = f" Left out: {done.left_out}." if done.left_out else ""
-    write(f"Would import {what}.{left}" if dry_run else f"Imported {what}, as {done.device}.{left}")
+    for one in sorted(done.files, key=lambda one: (list(totals).index(one.standing), one.path)):
+        write(f"{one.standing:<9}  {size(one.size):>8}  {clean_line(one.path)}")
+    told = {"new": "new", "equal": f"equal to what {handle} has", "longer": f"longer than what {handle} has",
+            "conflict": "in conflict with it (both are kept)", "forgotten": "forgotten or expired here"}  # fmt: skip
+    parts = ", ".join(f"{count} {told[standing]}" for standing, count in totals.items() if count)
+    left = "".join(
+        f" {label}: {count}." for label, count in (("Copies", done.copies), ("Left out", done.left_out)) if count
+    )
+    what = f"{len(done.sent)} of {len(done.files)} session files"
+    sent = f"Would import {what}" if is_trial else f"Imported {what}"
+    named = f", as {done.device}" if done.device else ""
+    write(f"{sent} ({size(sum(one.size for one in done.sent))}){named}: {parts}.{left}")
 
 
 @click.command("backup", short_help="Back up what cannot be made again.")

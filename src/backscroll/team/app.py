@@ -147,6 +147,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/account/keys/{key}/revoke", team_page(account.end_key), methods=["POST"]),
     Route("/devices", team_page(devices_page.show)),
     Route("/devices/{device}/revoke", team_page(devices_page.revoke), methods=["POST"]),
+    Route("/devices/{device}/undo", team_page(devices_page.undo), methods=["POST"]),
     Route("/people", team_page(people_page.show)),
     Route("/people", team_page(people_page.invite_person), methods=["POST"]),
     Route("/people/{handle}/invite", team_page(people_page.new_link), methods=["POST"]),

@@ -16,7 +16,7 @@ from backscroll import __version__
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.sync.remotes import Remote, RemoteObject
-from backscroll.team.libraries import PEOPLE
+from backscroll.team.libraries import PEOPLE, STATE
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -28,7 +28,7 @@ PASSING: Final = frozenset(
     {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
 )
 """Tables with nothing to keep."""
-DERIVED: Final = ("archive", "team.sqlite")
+DERIVED: Final = ("archive", STATE)
 """What workers make again in the folder of a person."""
 
 
