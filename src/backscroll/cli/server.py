@@ -11,7 +11,9 @@ import click
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
+from backscroll.cli.server_backup import server_backup, server_restore
 from backscroll.cli.server_data import COMMANDS
+from backscroll.cli.server_import import server_import
 from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
 from backscroll.system import return_freed_memory
@@ -220,5 +222,5 @@ def _say(started: "StartedServer") -> None:
     sys.stdout.flush()
 
 
-for one in COMMANDS:
+for one in (*COMMANDS, server_backup, server_import, server_restore):
     command.add_command(one)

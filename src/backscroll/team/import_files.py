@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,9 @@ class LaidOut:
     """Files that are no sessions, and messages that cannot be read as such."""
 
 
-class _Start(msgspec.Struct):
+class Start(msgspec.Struct):
+    """What the first lines of a session file say."""
+
     cwd: str | None = None
     session: str | None = msgspec.field(default=None, name="sessionId")
 
@@ -95,7 +97,8 @@ def _path_of(source: Path, file: Path) -> str | None:
     if PROJECTS in parts[:-2]:
         below = parts[len(parts) - parts[::-1].index(PROJECTS) :]
         return None if isinstance(place_of((PROJECTS, *below)), LeftOut) else "/".join(below)
-    begins = _start_of(file)
+    with file.open("rb") as lines:
+        begins = start_of(lines)
     if SESSION.fullmatch(file.stem) or file.stem.startswith("agent-"):
         return f"{_folder(begins.cwd or '')}/{file.name}"
     if begins.session and SESSION.fullmatch(begins.session):
@@ -103,18 +106,17 @@ def _path_of(source: Path, file: Path) -> str | None:
     return None
 
 
-def _start_of(file: Path) -> _Start:
-    """The first folder and session that a file names."""
-    found = _Start()
-    with file.open("rb") as lines:
-        for line in lines:
-            try:
-                row = msgspec.json.decode(line, type=_Start)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                continue
-            found = _Start(found.cwd or row.cwd, found.session or row.session)
-            if found.cwd and found.session:
-                break
+def start_of(lines: Iterable[bytes]) -> Start:
+    """The first folder and session that the lines of a file name."""
+    found = Start()
+    for line in lines:
+        try:
+            row = msgspec.json.decode(line, type=Start)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        found = Start(found.cwd or row.cwd, found.session or row.session)
+        if found.cwd and found.session:
+            break
     return found
 
 
