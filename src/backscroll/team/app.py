@@ -143,6 +143,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/connect", team_page(doors.connect), methods=["GET", "POST"]),
     Route("/account", team_page(account.show)),
     Route("/account/provider", team_page(account.connect_provider), methods=["POST"]),
+    Route("/account/spend", team_page(account.change_named), methods=["POST"]),
     Route("/account/keys", team_page(account.make_key), methods=["POST"]),
     Route("/account/keys/{key}/revoke", team_page(account.end_key), methods=["POST"]),
     Route("/devices", team_page(devices_page.show)),
