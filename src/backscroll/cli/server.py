@@ -97,14 +97,14 @@ def command(
 
         serve_demo(web["port"], named=bool(data or database or objects or web["oidc_issuer"] or web["url"]))
         return
-    from backscroll.team.serve import open_database, prepare, worker_process
+    from backscroll.team.serve import database_for_web, open_database, prepare, worker_process
 
     place = place_of(data, database, objects)
     return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
-        with worker_process(place, opened, logs_jobs=web["log_requests"]):
-            _serve(place, opened, **web)
+        with worker_process(place, opened, logs_jobs=web["log_requests"]), database_for_web(place, opened) as for_web:
+            _serve(place, for_web, **web)
 
 
 @command.command("web", short_help="Serve pages and take what machines send.")
