@@ -12,7 +12,7 @@ import yaml
 
 from backscroll.cli.server import command
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
-from backscroll.store.postgres.roles import EXTENSIONS, FORBIDDEN, OWNER, READER, SHARED_READER
+from backscroll.store.postgres.roles import EXTENSIONS, FORBIDDEN, OWNER, READER, SHARED_READER, WEB
 from backscroll.team.app import ROUTES
 from tests.support.examples import ROOT
 from tests.support.postgres import postgres
@@ -111,7 +111,7 @@ def test_every_container_is_confined() -> None:
 
 def test_the_database_is_prepared_as_the_server_prepares_its_own() -> None:
     script = TEXTS["postgres/prepare.sql"]
-    for role in (OWNER, READER, SHARED_READER):
+    for role in (OWNER, WEB, READER, SHARED_READER):
         assert re.search(rf"create role {role} \w+ nosuperuser nobypassrls nocreatedb nocreaterole", script)
     assert set(re.findall(r"create extension (\w+);", script)) == set(EXTENSIONS)
     assert re.findall(r"'(\w+\([^)]*\))'", script) == list(FORBIDDEN)
@@ -130,7 +130,7 @@ def test_only_the_server_may_call_functions_that_change_more_than_rows(postgres:
             assert may_call(READER) == {(True,)}
             prepared.execute(inside)
             assert may_call(READER) == {(False,)}
-            assert may_call(OWNER) == {(True,)}
+            assert may_call(OWNER) == may_call(WEB) == {(True,)}
         connection.execute("drop database prepared with (force)")
 
 

@@ -1,18 +1,25 @@
 -- Prepares a PostgreSQL for the team server, once, as a superuser. psql reads the password from DATABASE_PASSWORD:
 --   DATABASE_PASSWORD=… psql --set ON_ERROR_STOP=1 --file prepare.sql postgresql://postgres@db.example.org/postgres
+-- With WEB_PASSWORD as well, `backscroll server web` can connect as backscroll_web, which changes no tables.
 
 \getenv password DATABASE_PASSWORD
+\getenv web_password WEB_PASSWORD
 
 create role backscroll login nosuperuser nobypassrls nocreatedb nocreaterole password :'password';
 create role backscroll_reader nologin nosuperuser nobypassrls nocreatedb nocreaterole;
 create role backscroll_shared nologin nosuperuser nobypassrls nocreatedb nocreaterole;
--- The owner must not have the rights of readers: their policies would hold for it too. Since 16 a grant says so.
+create role backscroll_web login nosuperuser nobypassrls nocreatedb nocreaterole;
+\if :{?web_password}
+alter role backscroll_web password :'web_password';
+\endif
+-- Who becomes a reader must not have its rights before: its policies would hold too. Since 16 a grant says so.
 select current_setting('server_version_num')::int >= 160000 as has_options \gset
 \if :has_options
-grant backscroll_reader, backscroll_shared to backscroll with inherit false, set true;
+grant backscroll_reader, backscroll_shared to backscroll, backscroll_web with inherit false, set true;
 \else
 alter role backscroll noinherit;
-grant backscroll_reader, backscroll_shared to backscroll;
+alter role backscroll_web noinherit;
+grant backscroll_reader, backscroll_shared to backscroll, backscroll_web;
 \endif
 create database backscroll owner backscroll encoding 'UTF8' locale 'C.UTF-8' template template0;
 
@@ -51,7 +58,7 @@ declare
 begin
   foreach function in array functions loop
     execute format('revoke execute on function pg_catalog.%s from public', function);
-    execute format('grant execute on function pg_catalog.%s to backscroll', function);
+    execute format('grant execute on function pg_catalog.%s to backscroll, backscroll_web', function);
   end loop;
 end
 $$;

@@ -22,6 +22,7 @@ from backscroll.sync.state import SyncState
 from backscroll.team.database import Database
 from backscroll.team.libraries import Libraries
 from backscroll.team.serve import ServerPlace, StartedServer, serve_web
+from backscroll.team.web_role import as_web
 from backscroll.team.worker import Worker
 
 PASSED = [0]
@@ -102,7 +103,7 @@ def web(address: str, data: str) -> None:
         server.stop()
 
     place = ServerPlace(Path(data), address, str(Path(data) / "objects"))
-    serve_web(place, Database(address), port=0, on_ready=ready)
+    serve_web(place, Database(as_web(address)), port=0, on_ready=ready)
 
 
 def client(root: str, name: str, url: str, secret: str) -> None:

@@ -16,6 +16,7 @@ from backscroll.team.database import Database
 from backscroll.team.oidc import OidcSettings
 from backscroll.team.people import Person, accept, invite
 from backscroll.team.serve import ServerPlace, StartedServer, prepare, run_worker, serve_web
+from backscroll.team.web_role import as_web
 
 PASSWORD = "correct horse battery"
 
@@ -69,8 +70,11 @@ def serving(
     prepare(database)
     started: queue.Queue[StartedServer] = queue.Queue()
     stop = threading.Event()
+    database_for_web = Database(as_web(database_url))
     web = threading.Thread(
-        target=serve_web, args=(place, database), kwargs={"port": 0, "oidc": oidc, "on_ready": started.put, **more}
+        target=serve_web,
+        args=(place, database_for_web),
+        kwargs={"port": 0, "oidc": oidc, "on_ready": started.put, **more},
     )
     worker = threading.Thread(target=run_worker, args=(place, database, stop))
     web.start()
@@ -88,6 +92,7 @@ def serving(
         web.join(30)
         if works:
             worker.join(30)
+        database_for_web.close()
         database.close()
 
 

@@ -124,12 +124,12 @@ def test_an_export_is_imported_for_another_person(place: Place) -> None:
         (loose / Path(name).name).write_bytes(data)
     (loose / "history.jsonl").write_bytes(b'{"display":"x"}\n')
     said = place.command("import", loose, "--person", "cleo", "--dry-run")
-    assert "Would import 2 session files" in said
+    assert "Would import 2 of 2 session files" in said
     assert "Left out: 1" in said
     assert "as cleo/import" in place.command("import", loose, "--person", "cleo")
     cleo = place.served.signed_in("cleo")
     until(lambda: len(cleo.get("/api/v1/chats").json().get("chats", [])) == 2)
-    assert "has 2 already" in place.command("import", loose, "--person", "cleo")
+    assert "2 equal to what cleo has" in place.command("import", loose, "--person", "cleo")
     place.command("export", place.folder / "cleo", "--person", "cleo")
     sent = session_file("zoo", ZOO) | session_file("shop", SHOP)
     written = {path.read_bytes() for path in (place.folder / "cleo").rglob("*.jsonl")}

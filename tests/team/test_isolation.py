@@ -275,6 +275,7 @@ MATRIX = {
     "GET /people": "owner admin auditor member service",
     "GET /account": "owner admin auditor member service",
     "POST /account/provider": "",  # there is no provider here
+    "POST /account/spend": "owner admin auditor member service",
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",
     "GET /prompts": "owner admin auditor member service",

@@ -1,11 +1,18 @@
-"""A worker that is killed while it masks a library, or removes what a machine took back: the next one finishes it."""
+"""A worker that is killed while it masks a library, removes what a machine took back, or undoes an import.
+
+The next one finishes it.
+"""
 
 import signal
+from pathlib import Path
 
 from backscroll.sync.policy import SyncMode
+from backscroll.team.import_history import import_history
 from backscroll.team.libraries import Libraries
 from backscroll.team.project_rules import mask_arrivals
+from backscroll.team.undo_import import ask_undo
 from tests.support.drawings import session_uuid
+from tests.support.homes import session_file
 from tests.support.samples import some
 from tests.team.sending import Machine
 from tests.team.test_faults import OTHER, Server, server
@@ -78,3 +85,33 @@ def test_a_worker_that_is_killed_while_it_removes_what_was_taken_back_finishes(s
         server.finish()
         assert b"zyxparser" in _kept(server, machine), dies_at
         assert machine.device.verify(machine.remote, deep=True).is_whole, dies_at
+
+
+def test_an_undoing_that_is_killed_anywhere_is_finished(server: Server, tmp_path: Path) -> None:
+    for path, data in session_file("b", OTHER).items():
+        (tmp_path / Path(path).name).write_bytes(data)
+    database, points, dies_at = server.served.context.database, 1, 0
+    while dies_at <= points:
+        machine = server.new_machine()
+        machine.push(a=SAID)
+        server.finish()
+        person = server.person(machine)
+        before = server.totals(machine), _kept(server, machine)
+        done = import_history(
+            database, server.served.context.objects, Libraries(server.data, database), person, tmp_path,
+            server.data / "imports" / person.handle,
+        )  # fmt: skip
+        server.finish()
+        assert b"zyxquokka" in _kept(server, machine)
+        with database.transaction() as connection:
+            ask_undo(connection, None, done.device)
+        died = server.run("work", dies_at, server.address, server.data)
+        if dies_at == 0:
+            points = int(died.stdout)
+            assert points > 3
+        else:
+            assert died.returncode == -signal.SIGKILL, (dies_at, died.stderr)
+        server.finish()
+        assert (server.totals(machine), _kept(server, machine)) == before, dies_at
+        assert not [one for one in server.served.context.objects.list() if "import" in one.name], dies_at
+        dies_at += max(1, points // 4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.team.spend import LEAST, Group, Sums, folded
+from backscroll.team.spend import LEAST, Group, SmallSums, Sums, folded, folded_people
 from tests.team.demo_served import DemoServed
 from tests.team.served import Browser
 
@@ -88,6 +88,30 @@ def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: 
         ada.submit("/team-spend/rule", shown="1")
 
 
+def test_who_agreed_is_listed_by_name_until_they_take_it_back(demo: DemoServed) -> None:
+    ada, ben, liz = (demo.browser(handle) for handle in ("ada", "ben", "liz"))
+    ada.submit("/team-spend/rule", shown="")
+    page = f"/team-spend?by=person&{EVER}"
+    try:
+        assert _amounts(liz.get(page).text) == {}
+        assert "Stop showing it" in liz.submit("/account/spend", agreed="1").text
+        own = _shown(sum(_own(liz, "model").values()))
+        for browser in (ada, liz):
+            text = browser.get(page).text
+            assert _amounts(text) == {"liz": own}
+            assert "Fewer than 5 people" in text  # the total is not shown: it would tell what the others spent
+        assert _amounts(ada.get(f"/team-spend?by=project&{EVER}").text) == {}
+        assert ben.get(page).status_code == 404
+        liz.submit("/account/spend", agreed="")
+        assert _amounts(ada.get(page).text) == {}
+        told = ada.get("/audit").text
+        assert "spend.by-name" in told
+        assert "withdrawn" in told
+    finally:
+        liz.submit("/account/spend", agreed="")
+        ada.submit("/team-spend/rule", shown="1")
+
+
 def test_a_budget_is_set_by_whom_it_concerns_and_drawn(demo: DemoServed) -> None:
     ada, liz, ben = (demo.browser(handle) for handle in ("ada", "liz", "ben"))
     maps = re.search(r'name="team" value="(\d+)"', liz.get("/team-spend").text)
@@ -106,6 +130,21 @@ def test_a_budget_is_set_by_whom_it_concerns_and_drawn(demo: DemoServed) -> None
 
 
 PEOPLE = st.frozensets(st.sampled_from("abcdefghij"), min_size=1)
+
+
+@given(st.lists(PEOPLE, max_size=8), st.frozensets(st.sampled_from("abcdefghij")))
+def test_who_agreed_hides_nobody(people: list[frozenset[str]], agreed: frozenset[str]) -> None:
+    """Whoever knows what each of those spent who agreed still learns no sum of fewer than five others."""
+    small = SmallSums(agreed=agreed)
+    groups = [Group(str(number), set(some), Sums(1, 1, 2**number)) for number, some in enumerate(people)]
+    shown, others = folded(groups, small)
+    assert all(len(group.people - agreed) >= LEAST for group in shown)
+    assert not shown or others is None or len(others.people - agreed) >= LEAST
+    alone = [Group(name, {name}, Sums(1, 1, 1)) for name in sorted(frozenset().union(*people))]
+    named, rest = folded_people(alone, small)
+    assert {group.name for group in named} == frozenset().union(*people) & agreed
+    if rest and len(rest.people) < LEAST:
+        assert not small.shows({group.name for group in alone})  # the total, less those that are named
 
 
 @given(st.lists(PEOPLE, max_size=8))

@@ -11,7 +11,9 @@ import click
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
+from backscroll.cli.server_backup import server_backup, server_restore
 from backscroll.cli.server_data import COMMANDS
+from backscroll.cli.server_import import server_import
 from backscroll.cli.server_place import place_of, place_options
 from backscroll.errors import UsageError
 from backscroll.system import return_freed_memory
@@ -95,14 +97,14 @@ def command(
 
         serve_demo(web["port"], named=bool(data or database or objects or web["oidc_issuer"] or web["url"]))
         return
-    from backscroll.team.serve import open_database, prepare, worker_process
+    from backscroll.team.serve import database_for_web, open_database, prepare, worker_process
 
     place = place_of(data, database, objects)
     return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
-        with worker_process(place, opened, logs_jobs=web["log_requests"]):
-            _serve(place, opened, **web)
+        with worker_process(place, opened, logs_jobs=web["log_requests"]), database_for_web(place, opened) as for_web:
+            _serve(place, for_web, **web)
 
 
 @command.command("web", short_help="Serve pages and receive what machines send.")
@@ -220,5 +222,5 @@ def _say(started: "StartedServer") -> None:
     sys.stdout.flush()
 
 
-for one in COMMANDS:
+for one in (*COMMANDS, server_backup, server_import, server_restore):
     command.add_command(one)

@@ -1,37 +1,14 @@
 """`backscroll server erase …`: what an operator does with the data of a server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
-from backscroll.cli.server_place import place_of, place_options
+from backscroll.cli.server_place import opened_server, place_options
 from backscroll.errors import UsageError
 from backscroll.render.terminal import plural, size
-
-if TYPE_CHECKING:
-    from backscroll.sync.remotes import Remote
-    from backscroll.team.database import Database
-    from backscroll.team.libraries import Libraries
-
-
-@contextmanager
-def _opened(
-    data: Path | None, database: str | None, objects: str | None
-) -> "Iterator[tuple[Database, Remote, Libraries]]":
-    from backscroll.sync.remotes import open_remote
-    from backscroll.team.libraries import Libraries
-    from backscroll.team.operating import join_database
-    from backscroll.team.serve import prepare
-
-    place = place_of(data, database, objects)
-    with join_database(place) as opened:
-        prepare(opened)
-        yield opened, open_remote(place.objects_address), Libraries(place.data, opened)
 
 
 @click.command("erase", short_help="Erase everything of a person.")
@@ -57,7 +34,7 @@ def server_erase(
     from backscroll.team.erasures import ask_erasure, erasure_of, find_by_name
     from backscroll.team.holds import HeldError, holds_on
 
-    with _opened(data, database, objects) as (opened, store, libraries):
+    with opened_server(data, database, objects) as (opened, store, libraries):
         with opened.transaction() as connection:
             person = find_by_name(connection, who)
             if held := holds_on(connection, person.id):
@@ -97,7 +74,7 @@ def server_export(
     from backscroll.team.export_history import export_history
     from backscroll.team.people import org_of, people
 
-    with _opened(data, database, objects) as (opened, _, libraries):
+    with opened_server(data, database, objects) as (opened, _, libraries):
         with opened.transaction() as connection:
             chosen = [find_by_name(connection, who)] if who else people(connection, org_of(connection, org))
         done = export_history(opened, libraries, chosen, folder, project)
@@ -106,113 +83,6 @@ def server_export(
     else:
         whose = "1 person" if done.people == 1 else f"{done.people:,} people"
         write(f"Wrote {plural(done.files, 'file')} of {whose} ({size(done.size)}), and usage.csv, to {folder}.")
-
-
-@click.command("import", short_help="Import a history for a person.")
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("--person", "who", metavar="EMAIL", required=True, help="Whose history it is: e-mail address or handle.")
-@click.option("--mode", type=click.Choice(["redacted", "full"]), default="redacted", show_default=True,
-              help="Whether secrets are masked.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
-@place_options
-@global_options
-def server_import(
-    source: Path, who: str, mode: str, dry_run: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
-    """Import session files (.jsonl) below a folder, or what ClaudeLens exported (.json), for a person.
-
-    A dump of its collection of messages, as mongoexport writes it, is taken too, and keeps more.
-
-    Sessions that the person has already count once. The import appears as a machine of theirs.
-
-    \b
-    Examples:
-      backscroll server import /backup/ada/.claude --person ada --dry-run
-      backscroll server import claudelens-export.json --person ada@example.org
-    """
-    from backscroll.sync.policy import SyncMode
-    from backscroll.team.erasures import find_by_name
-    from backscroll.team.import_history import import_history
-
-    place = place_of(data, database, objects)
-    with _opened(data, database, objects) as (opened, store, libraries):
-        with opened.transaction() as connection:
-            person = find_by_name(connection, who)
-        work = place.data / "imports" / person.handle
-        done = import_history(
-            opened, store, libraries, person, source, work, mode=SyncMode(mode), is_trial=dry_run
-        )  # fmt: skip
-    if current_request().json:
-        write_json(
-            {"sessions": done.sessions, "known": done.known, "bytes": done.size, "left_out": done.left_out,
-             "device": done.device or None}
-        )  # fmt: skip
-        return
-    what = f"{done.sessions} session files ({size(done.size)}), of which {person.handle} has {done.known} already"
-    left = f" Left out: {done.left_out}." if done.left_out else ""
-    write(f"Would import {what}.{left}" if dry_run else f"Imported {what}, as {done.device}.{left}")
-
-
-@click.command("backup", short_help="Back up what cannot be rebuilt.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
-@place_options
-@global_options
-def server_backup(
-    folder: Path, with_objects: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
-    """Back up people, rights, the audit log, the ledger of erasures, pins and notes, and a list of all objects.
-
-    It writes into a new FOLDER and reads everything again. Indexes and archives are not in it: they are made from the
-    objects. The server may run meanwhile.
-
-    \b
-    Examples:
-      backscroll server backup /backup/monday --with-objects
-      backscroll server backup /backup/monday --database postgresql://… --objects s3://…
-    """
-    from backscroll.team.backup import back_up_server
-
-    place = place_of(data, database, objects)
-    with _opened(data, database, objects) as (opened, store, _):
-        done = back_up_server(opened, store, place.data, folder, with_objects=with_objects)
-    rows = sum(one.rows for name, one in done.files.items() if name.startswith("tables/"))
-    if current_request().json:
-        write_json({"rows": rows, "objects": done.objects, "object_bytes": done.object_bytes})
-        return
-    how = "copied and listed" if with_objects else "listed"
-    stored = f"{done.objects} objects ({size(done.object_bytes)}) {how}"
-    write(f"Backed up {rows} rows; {stored}. The backup was read again and is complete.")
-
-
-@click.command("restore", short_help="Restore a server from a backup.")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@place_options
-@global_options
-def server_restore(folder: Path, data: Path | None, database: str | None, objects: str | None) -> None:
-    """Restore a backup into a new database. People erased since the backup are erased again before the command ends.
-
-    Workers then make the indexes from the objects.
-
-    \b
-    Examples:
-      backscroll server restore /backup/monday
-      backscroll server restore /backup/monday --database postgresql://… --objects s3://…
-    """
-    from backscroll.team.restore import restore_server
-
-    place = place_of(data, database, objects)
-    with _opened(data, database, objects) as (opened, store, libraries):
-        done = restore_server(opened, store, libraries, place.data, folder)
-    if current_request().json:
-        write_json({"people": done.people, "erased": done.erased, "missing_objects": done.missing})
-        return
-    write(f"Restored {done.people} people as of {done.manifest.created}.")
-    if done.erased:
-        write(f"Erased again: {', '.join(done.erased)}.")
-    if done.missing:
-        write(f"{len(done.missing)} objects of the backup's list are missing, such as {done.missing[0]}.")
-    write("Now start the server: its worker rebuilds the indexes.")
 
 
 @click.command("allow-passwords", short_help="Let people sign in with passwords again.")
@@ -233,7 +103,7 @@ def server_allow_passwords(
     from backscroll.team.passwords import allow_by_operator
     from backscroll.team.people import org_of
 
-    with _opened(data, database, objects) as (opened, _, _), opened.transaction() as connection:
+    with opened_server(data, database, objects) as (opened, _, _), opened.transaction() as connection:
         secret = allow_by_operator(connection, org_of(connection, org), owner)
     link = f"/welcome?link={secret}" if secret else None
     if current_request().json:
@@ -244,4 +114,4 @@ def server_allow_passwords(
         write(f"{owner} chooses a new password at the address of the server followed by {link}")
 
 
-COMMANDS = (server_allow_passwords, server_backup, server_erase, server_export, server_import, server_restore)
+COMMANDS = (server_allow_passwords, server_erase, server_export)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def serve_demo(port: int | None, *, named: bool) -> None:
     """Serve until Ctrl-C. `named` says that the user named a database, a folder or a provider, which a demo has not."""
     from backscroll.team.demo_team import make_demo_team
-    from backscroll.team.serve import ServerPlace, open_database, prepare, serve_web, worker_process
+    from backscroll.team.serve import ServerPlace, database_for_web, open_database, prepare, serve_web, worker_process
 
     request = current_request()
     if named:
@@ -30,9 +30,9 @@ def serve_demo(port: int | None, *, named: bool) -> None:
     with open_database(place) as database:
         prepare(database)
         people = make_demo_team(database, place.data, place.objects_address, room.home, room.sample.user)
-        with worker_process(place, database):
+        with worker_process(place, database), database_for_web(place, database) as for_web:
             serve_web(
-                place, database, port=port, demo_links={one.secret: one.handle for one in people},
+                place, for_web, port=port, demo_links={one.secret: one.handle for one in people},
                 on_ready=lambda started: _say(started, people),
             )  # fmt: skip
 

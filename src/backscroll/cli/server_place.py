@@ -1,7 +1,8 @@
 """Where a server keeps everything: the options that say so, and what they are without them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ import click
 from backscroll import system
 
 if TYPE_CHECKING:
+    from backscroll.sync.remotes import Remote
+    from backscroll.team.database import Database
+    from backscroll.team.libraries import Libraries
     from backscroll.team.serve import ServerPlace
 
 
@@ -32,6 +36,22 @@ def place_of(data: Path | None, database: str | None, objects: str | None) -> "S
     from backscroll.team.serve import ServerPlace
 
     return ServerPlace((data or default_data()).absolute(), database, objects)
+
+
+@contextmanager
+def opened_server(
+    data: Path | None, database: str | None, objects: str | None
+) -> "Iterator[tuple[Database, Remote, Libraries]]":
+    """The database, the objects and the libraries of a server, which may run."""
+    from backscroll.sync.remotes import open_remote
+    from backscroll.team.libraries import Libraries
+    from backscroll.team.operating import join_database
+    from backscroll.team.serve import prepare
+
+    place = place_of(data, database, objects)
+    with join_database(place) as opened:
+        prepare(opened)
+        yield opened, open_remote(place.objects_address), Libraries(place.data, opened)
 
 
 def default_data() -> Path:

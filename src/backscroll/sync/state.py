@@ -288,6 +288,11 @@ class SyncState:
         """A stream was replaced, and its bytes are gone."""
         self._db.execute("delete from received where device = ? and stream = ?", (device, stream))
 
+    def forget_device(self, device: str) -> None:
+        """Nothing was ever taken from a device."""
+        for table in ("pulled", "received", "looked", "seen", "skipped"):
+            self._db.execute(f"delete from {table} where device = ?", (device,))  # noqa: S608 - names of ours
+
     def _make(self) -> None:
         self._db.executescript(f"""
             begin;

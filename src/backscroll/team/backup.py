@@ -7,7 +7,7 @@ not in it either: after a restore everyone signs in again.
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from psycopg.sql import SQL, Identifier
@@ -15,8 +15,10 @@ from psycopg.sql import SQL, Identifier
 from backscroll import __version__
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import BackscrollError, UsageError
+from backscroll.files.source_key import owner_of
+from backscroll.sync.objects import parse_object
 from backscroll.sync.remotes import Remote, RemoteObject
-from backscroll.team.libraries import PEOPLE
+from backscroll.team.libraries import PEOPLE, STATE
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -28,7 +30,7 @@ PASSING: Final = frozenset(
     {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
 )
 """Tables with nothing to keep."""
-DERIVED: Final = ("archive", "team.sqlite")
+DERIVED: Final = ("archive", STATE)
 """What workers make again in the folder of a person."""
 
 
@@ -52,6 +54,11 @@ class Manifest(msgspec.Struct):
     object_bytes: int = 0
     has_objects: bool = False
     """Whether the bytes of the objects are in it, too."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return sum(one.rows for name, one in self.files.items() if name.startswith("tables/"))
 
 
 class ListedObject(msgspec.Struct, frozen=True):
@@ -78,9 +85,7 @@ def back_up_server(
     private_folder(to)
     with database.transaction() as connection:
         connection.execute("set transaction isolation level repeatable read read only")
-        row = connection.execute(
-            "select to_char(now() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
-        ).fetchone()
+        row = connection.execute(NOW).fetchone()
         done = [name for (name,) in connection.execute("select name from migrations order by name")]
         manifest = Manifest(FORMAT, __version__, str(row[0]) if row else "", done)
         for table in tables_of(connection):
@@ -138,6 +143,33 @@ def listed_objects(folder: Path) -> Iterator[ListedObject]:
     """The objects that a backup lists."""
     for line in (folder / OBJECTS).read_bytes().splitlines():
         yield msgspec.json.decode(line, type=ListedObject)
+
+
+def listed_rows(folder: Path, table: str) -> Iterator[dict[str, Any]]:
+    """The rows of a table that a backup has."""
+    file = folder / "tables" / f"{table}.jsonl"
+    for line in file.read_bytes().splitlines() if file.exists() else ():
+        yield msgspec.json.decode(line)
+
+
+class BackedUpPerson(NamedTuple):
+    """A person in a backup."""
+
+    handle: str
+    objects: int
+    size: int
+    """Of the objects."""
+
+
+def people_in(folder: Path) -> list[BackedUpPerson]:
+    """Everyone in a backup who was not erased."""
+    objects: dict[str, list[int]] = {}
+    for one in listed_objects(folder):
+        parsed = parse_object(RemoteObject(one.name, one.size))
+        if parsed is not None:
+            objects.setdefault(owner_of(parsed.device), []).append(one.size)
+    handles = sorted(row["handle"] for row in listed_rows(folder, "person") if row.get("erased") is None)
+    return [BackedUpPerson(one, len(objects.get(one, ())), sum(objects.get(one, ()))) for one in handles]
 
 
 def _listed(objects: Remote, one: RemoteObject, to: Path | None) -> ListedObject:

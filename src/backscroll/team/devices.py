@@ -54,6 +54,10 @@ class RegisteredDevice(NamedTuple):
     sent_bytes: int
     revoked: datetime | None
     handle: str
+    is_import: bool
+    """Whether it stands for an import."""
+    undone: datetime | None
+    """When the import was undone."""
 
 
 class DeniedError(UsageError):
@@ -144,7 +148,7 @@ def take_sent(connection: "Connection", device: str, size: int) -> bool:
 def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:
     """The devices of a person; with `of_all`, of everyone in the organisation."""
     rows = connection.execute(
-        "select d.id, d.name, d.created, d.seen, d.sent_bytes, d.revoked, p.handle from device d"
+        "select d.id, d.name, d.created, d.seen, d.sent_bytes, d.revoked, p.handle, d.is_import, d.undone from device d"
         " join person p on p.id = d.person where p.org = %s and (%s or p.id = %s)"
         " order by d.revoked nulls first, d.name",
         (person.org, of_all, person.id),

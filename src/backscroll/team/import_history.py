@@ -1,24 +1,19 @@
 """Import a history for a person: a folder with session files, or what ClaudeLens wrote.
 
 It is sent as a machine of the person would send it, with the code of `sync`, so that everything after it is the same:
-objects, archive, index, erasing. The machine gets no credential.
+objects, archive, index, erasing. The machine gets no credential. What the person has already is not sent.
 """
 
-import os
-import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
-from backscroll.disk import private_folder, write_private
-from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.disk import private_folder
+from backscroll.errors import NothingFound, UsageError
 from backscroll.files.homes import Home
-from backscroll.files.names import project_folder
 from backscroll.library.archives import find_archive
 from backscroll.library.keeping.keep import keep
 from backscroll.settings import Settings
@@ -28,38 +23,51 @@ from backscroll.sync.push import Sender, push
 from backscroll.sync.remotes import Remote
 from backscroll.sync.state import SyncState
 from backscroll.team.audit import record
-from backscroll.team.claudelens import read_claudelens
 from backscroll.team.devices import new_device
+from backscroll.team.import_files import LaidOut, lay_out
 from backscroll.team.jobs import want
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person
+from backscroll.team.project_rules import masks_arrivals
+from backscroll.team.session_copies import KeptSessions, Standing
+from backscroll.team.undo_import import JOB as UNDO
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
 
-SESSION: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-PROJECTS: Final = "projects"
-NOWHERE: Final = "imported"
+UNSENT: Final = frozenset({Standing.EQUAL, Standing.FORGOTTEN})
+
+
+class ImportedFile(NamedTuple):
+    """A session file, or one of an agent."""
+
+    path: str
+    size: int
+    standing: Standing
 
 
 @dataclass
 class Imported:
     """What an import has found and sent."""
 
-    sessions: int = 0
-    """Session files, with those of agents."""
-    known: int = 0
-    """Sessions that the person has already; copies count once."""
-    size: int = 0
+    files: list[ImportedFile] = field(default_factory=list)
+    copies: int = 0
+    """Files that another one of the import contains."""
     left_out: int = 0
     """Files that are no sessions, and messages that cannot be read as such."""
     device: str = ""
-    """The machine as which it was sent; empty for a trial."""
+    """The machine as which it was sent; empty for a trial, and if there was nothing to send."""
 
+    @property
+    def totals(self) -> dict[Standing, int]:
+        """How many files there are of each standing."""
+        found = Counter(one.standing for one in self.files)
+        return {standing: found[standing] for standing in Standing}
 
-class _Start(msgspec.Struct):
-    cwd: str | None = None
-    session: str | None = msgspec.field(default=None, name="sessionId")
+    @property
+    def sent(self) -> list[ImportedFile]:
+        """What is imported of it."""
+        return [one for one in self.files if one.standing not in UNSENT]
 
 
 def import_history(
@@ -78,111 +86,50 @@ def import_history(
     if not source.exists():
         raise NothingFound(f"there is no {source}", "name a folder or a file")
     private_folder(work)
-    home = work / "home"
     try:
-        done = _gather(source, home)
-        if not done.sessions:
+        found = lay_out(source, work)
+        if not found.files:
             raise UsageError(
                 f"no session was found in {source}", "give a folder with .jsonl files, or a ClaudeLens export"
             )
-        done.known = _known(libraries, person, home)
-        if not is_trial:
-            done.device = _send(database, objects, person, work, home, mode, actor)
+        done = Imported(copies=found.copies, left_out=found.left_out)
+        with database.transaction() as connection:
+            masks = masks_arrivals(connection, person.handle)
+        done.files = _compare(libraries, person, found, SyncMode.REDACTED if masks else mode)
+        if done.sent and not is_trial:
+            done.device = _send(database, objects, person, work, found.homes, mode, actor)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return done
 
 
-def _gather(source: Path, home: Path) -> Imported:
-    """Lay out everything as Claude Code would have it."""
-    done = Imported()
-    for file in _files(source):
-        lens = read_claudelens(file.read_bytes()) if file.suffix in {".json", ".jsonl"} else None
-        if lens is not None:
-            done.left_out += lens.left_out
-            found = [(f"{_folder(one.cwd)}/{one.id}.jsonl", b"".join(one.lines)) for one in lens.sessions]
-        else:
-            path = _path_of(source, file)
-            found = [(path, file.read_bytes())] if path else []
-            done.left_out += not path
-        for path, data in found:
-            target = home / PROJECTS / path
-            private_folder(target.parent)
-            write_private(target, data)
-            os.utime(target, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
-            done.sessions += 1
-            done.size += len(data)
-    return done
-
-
-def _files(source: Path) -> Iterator[Path]:
-    if source.is_file():
-        yield source
-        return
-    for folder, _, names in os.walk(source):
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".jsonl", ".json")))
-
-
-def _path_of(source: Path, file: Path) -> str | None:
-    """Where a session file belongs below `projects`; None if it is none."""
-    if file.suffix != ".jsonl":
-        return None
-    parts = file.relative_to(source if source.is_dir() else source.parent).parts
-    if PROJECTS in parts[:-2]:
-        return "/".join(parts[len(parts) - parts[::-1].index(PROJECTS) :])
-    begins = _start_of(file)
-    if SESSION.fullmatch(file.stem) or file.stem.startswith("agent-"):
-        return f"{_folder(begins.cwd or '')}/{file.name}"
-    if begins.session and SESSION.fullmatch(begins.session):
-        return f"{_folder(begins.cwd or '')}/{begins.session}.jsonl"
-    return None
-
-
-def _start_of(file: Path) -> _Start:
-    """The first folder and session that a file names."""
-    found = _Start()
-    with file.open("rb") as lines:
-        for line in lines:
-            try:
-                row = msgspec.json.decode(line, type=_Start)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                continue
-            found = _Start(found.cwd or row.cwd, found.session or row.session)
-            if found.cwd and found.session:
-                break
-    return found
-
-
-def _folder(cwd: str) -> str:
-    return project_folder(cwd) if cwd else NOWHERE
-
-
-def _known(libraries: Libraries, person: Person, home: Path) -> int:
-    names = {path.stem for path in (home / PROJECTS).rglob("*.jsonl") if SESSION.fullmatch(path.stem)}
-    known = 0
-    with libraries.own(person.handle) as library:
-        if not library.is_indexed:
-            return 0
-        for name in names:
-            try:
-                library.find(name)
-                known += 1
-            except BackscrollError:
-                continue
-    return known
+def _compare(libraries: Libraries, person: Person, found: LaidOut, mode: SyncMode) -> list[ImportedFile]:
+    """Compare every file with what the person has; those that need not be sent are removed."""
+    kept = KeptSessions(find_archive(libraries.settings(person.handle)))
+    outgoing = Outgoing(secrets.token_bytes(32))
+    files = []
+    for home, path in found.files:
+        data = (home / path).read_bytes()
+        standing = kept.standing(
+            str(home), path, f"{person.handle}/import", data, lambda line: outgoing.line(mode, line, is_json=True)
+        )
+        files.append(ImportedFile(path.partition("/")[2], len(data), standing))
+        if standing in UNSENT:
+            (home / path).unlink()
+    return files
 
 
 def _send(
-    database: "Database", objects: Remote, person: Person, work: Path, home: Path, mode: SyncMode, actor: str
+    database: "Database", objects: Remote, person: Person, work: Path, homes: list[Path], mode: SyncMode, actor: str
 ) -> str:
     settings = Settings(homes=(), library=work / "library", file=work / "settings.toml")
-    keep(settings, [Home(home)])
+    keep(settings, [Home(home) for home in homes])
     archive = find_archive(settings)
     if archive is None:
         raise NothingFound("nothing was kept", "see what is in the folder")
     with database.transaction() as connection:
         device = new_device(connection, person, "import").device
-        connection.execute("update device set revoked = now() where name = %s", (device,))
+        connection.execute("update device set revoked = now(), is_import = true where name = %s", (device,))
         record(connection, person.org, actor, "history.import", device, mode)
     state = SyncState(work / "state.sqlite")
     try:
@@ -191,6 +138,9 @@ def _send(
     finally:
         state.close()
     with database.transaction() as connection:
-        connection.execute("update device set sent_bytes = %s where name = %s", (done.stored, device))
-        want(connection, "pull", device)
+        row = connection.execute(
+            "update device set sent_bytes = %s, stored_bytes = %s where name = %s returning undone is not null",
+            (done.stored, done.stored, device),
+        ).fetchone()
+        want(connection, UNDO if row and row[0] else "pull", device)  # it may be undone while it is sent
     return device

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from backscroll.team.database import Database
 
 PEOPLE: Final = "people"
+STATE: Final = "team.sqlite"
+"""What was taken from which device, in the folder of a person."""
 
 
 class Libraries:

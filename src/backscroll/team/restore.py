@@ -4,10 +4,12 @@ The tables and the ledger of erasures are loaded in one transaction, which also 
 server that is started after an interrupted restore shows nothing of them either, and its worker finishes the erasures.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from psycopg.sql import SQL, Identifier
 
 from backscroll.disk import private_folder, write_private
@@ -43,9 +45,7 @@ def restore_server(
     database: "Database", objects: Remote, libraries: Libraries, data: Path, source: Path
 ) -> RestoredServer:
     """Restore into a database without people. The tables must be those of this version."""
-    manifest = check_backup(source)
-    if set(manifest.migrations) - {file.name for file in MIGRATIONS.glob("[0-9]*.sql")}:
-        raise NewerVersion("the backup was made by a later version of backscroll", "update backscroll on this machine")
+    manifest = readable_backup(source)
     done = RestoredServer(manifest)
     if manifest.has_objects:
         for one in listed_objects(source):
@@ -60,7 +60,7 @@ def restore_server(
         erase_person(database, objects, libraries, handle, anew=False)
     if done.erased:
         write_tables_anew(database)
-    _put_back_files(source, data, set(done.erased))
+    put_back_files(source, data, lambda handle: handle not in done.erased)
     there = {one.name: one.size for one in objects.list()}
     gone = tuple(f"backscroll/1/{handle}%2F" for handle in done.erased)
     done.missing = [
@@ -71,6 +71,24 @@ def restore_server(
     return done
 
 
+def readable_backup(source: Path) -> Manifest:
+    """The manifest of a backup that is whole, and that this version understands."""
+    manifest = check_backup(source)
+    if set(manifest.migrations) - {file.name for file in MIGRATIONS.glob("[0-9]*.sql")}:
+        raise NewerVersion("the backup was made by a later version of backscroll", "update backscroll on this machine")
+    return manifest
+
+
+def insert_row(connection: "Connection", table: str, row: str) -> None:
+    """Insert a row of a backup. Columns that a later version added have their defaults."""
+    columns = SQL(", ").join(map(Identifier, msgspec.json.decode(row)))
+    statement = SQL(
+        "insert into {table} ({columns}) overriding system value"
+        " select {columns} from json_populate_record(null::{table}, %s::json)"
+    ).format(table=Identifier(table), columns=columns)
+    connection.execute(statement, (row,))
+
+
 def _load(connection: "Connection", source: Path) -> None:
     if connection.execute("select 1 from person").fetchone():
         raise UsageError("this server has people already", "restore into a new database")
@@ -79,13 +97,9 @@ def _load(connection: "Connection", source: Path) -> None:
         if not file.exists():  # a table that a later version added
             continue
         name = Identifier(table)
-        statement = SQL(
-            "insert into {table} overriding system value"
-            " select r.* from json_populate_record(null::{table}, %s::json) r"
-        ).format(table=name)
         with file.open(encoding="utf-8") as lines:
             for line in lines:
-                connection.execute(statement, (line,))
+                insert_row(connection, table, line)
         for (column,) in connection.execute(IDENTITIES, (table,)).fetchall():
             connection.execute(
                 SQL("select setval(pg_get_serial_sequence(%s, %s), greatest((select max({}) from {}), 1))").format(
@@ -126,12 +140,13 @@ def _record(connection: "Connection", manifest: Manifest) -> None:
         record(connection, org, "server", "server.restore", manifest.created, whole)
 
 
-def _put_back_files(source: Path, data: Path, erased: set[str]) -> None:
+def put_back_files(source: Path, data: Path, is_wanted: Callable[[str], bool]) -> None:
+    """Put back the marks of people, where there are none."""
     folder = source / PEOPLE
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         parts = path.relative_to(folder).parts
         target = data / PEOPLE / Path(*parts)
-        if path.is_file() and parts[0] not in erased and not target.exists():
+        if path.is_file() and is_wanted(parts[0]) and not target.exists():
             private_folder(target.parent)
             write_private(target, path.read_bytes())
 

@@ -33,6 +33,7 @@ from backscroll.team.proxies import Network
 from backscroll.team.request_log import WriteLine
 from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
+from backscroll.team.web_role import as_web, grant_to_web
 from backscroll.team.worker import CHANGED, Worker
 
 PORTS: Final = (*range(8520, 8540), 0)
@@ -246,4 +247,20 @@ def prepare(database: Database) -> list[str]:
     """Bring the tables up to date, the server's own and those of the index; what was done."""
     from backscroll.store.postgres.migrate import migrate as migrate_index
 
-    return [*migrate(database), *migrate_index(database.address)]
+    done = [*migrate(database), *migrate_index(database.address)]
+    with database.transaction() as connection:
+        grant_to_web(connection)
+    return done
+
+
+@contextmanager
+def database_for_web(place: ServerPlace, database: Database) -> Iterator[Database]:
+    """The database as a web process uses it: in one of ours, as a role of its own; a named one as it was named."""
+    if place.database is not None:
+        yield database
+        return
+    opened = Database(as_web(database.address))
+    try:
+        yield opened
+    finally:
+        opened.close()

@@ -2,9 +2,10 @@
 
 A sum of few people tells what each of them spent. Groups of fewer than `LEAST` people are folded into one, and so are
 further groups until that one has enough people too: no sum can be had by subtracting what is shown from the total.
+Who agreed to be named does not count among these people: what is known of one hides nobody else.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -140,18 +141,62 @@ def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -
     return sorted(found, key=lambda group: (-group.sums.microdollars, group.name))
 
 
-def folded(groups: Iterable[Group], least: int = LEAST) -> tuple[list[Group], Group | None]:
+@dataclass(frozen=True)
+class SmallSums:
+    """Which sums are of too few people to be shown."""
+
+    least: int = LEAST
+    agreed: frozenset[str] = frozenset()
+    """Who agreed to be named."""
+
+    def count(self, people: Set[str]) -> int:
+        """How many people hide one another in their sum."""
+        return len(people - self.agreed) if self.least > 1 else len(people)
+
+    def shows(self, people: Set[str]) -> bool:
+        """Whether what these people spent in all is shown: to everyone who agreed, or to enough."""
+        return self.count(people) >= self.least or people <= self.agreed
+
+
+def folded(groups: Iterable[Group], small: SmallSums = SmallSums()) -> tuple[list[Group], Group | None]:  # noqa: B008
     """The groups with enough people, and one of all others, which has enough people too, or no group is shown at all.
 
     Subtracting what is shown from the total gives the sum of all others, not that of a few.
     """
-    shown = sorted(groups, key=lambda group: (len(group.people), group.sums.microdollars))
+    shown = sorted(groups, key=lambda group: (small.count(group.people), group.sums.microdollars))
     others = Group("others")
-    while shown and (len(shown[0].people) < least or 0 < len(others.people) < least):
-        small = shown.pop(0)
-        others = Group("others", others.people | small.people, others.sums.plus(small.sums))
+    while shown and (small.count(shown[0].people) < small.least or _is_small(others, small)):
+        less = shown.pop(0)
+        others = Group("others", others.people | less.people, others.sums.plus(less.sums))
     shown.sort(key=lambda group: (-group.sums.microdollars, group.name))
     return shown, others if others.people else None
+
+
+def _is_small(others: Group, small: SmallSums) -> bool:
+    return bool(others.people) and small.count(others.people) < small.least
+
+
+def folded_people(groups: Iterable[Group], small: SmallSums) -> tuple[list[Group], Group | None]:
+    """The same for groups that are one person each: who agreed is shown by name. Where the others are few, their total
+    is not shown either.
+    """
+    every = list(groups)
+    shown, others = folded((group for group in every if not group.people <= small.agreed), small)
+    shown += (group for group in every if group.people <= small.agreed)
+    shown.sort(key=lambda group: (-group.sums.microdollars, group.name))
+    return shown, others
+
+
+def agreed_to_be_named(connection: "Connection", org: int) -> frozenset[str]:
+    """Who lets those who see their team's sums see what they spend, by name."""
+    found = connection.execute("select handle from person where org = %s and shows_spend and erased is null", (org,))
+    return frozenset(str(handle) for (handle,) in found)
+
+
+def agree_to_be_named(connection: "Connection", person: Person, *, agreed: bool) -> None:
+    """Agree to it, or take that back."""
+    connection.execute("update person set shows_spend = %s where id = %s", (agreed, person.id))
+    record(connection, person.org, person.handle, "spend.by-name", person.handle, "agreed" if agreed else "withdrawn")
 
 
 def shows_small_sums(connection: "Connection", org: int) -> bool:

@@ -34,12 +34,14 @@ from backscroll.team.exclusive import PersonBusy, exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.job_log import JobLog
 from backscroll.team.jobs import CHANNEL, Job, next_job, want
-from backscroll.team.libraries import Libraries
+from backscroll.team.libraries import STATE, Libraries
 from backscroll.team.limits import note_stored
 from backscroll.team.mask_library import mask_library
 from backscroll.team.project_rules import MASK_JOB, masks_arrivals
 from backscroll.team.retention import JOB as EXPIRE
 from backscroll.team.retention import want_due
+from backscroll.team.undo_import import JOB as UNDO
+from backscroll.team.undo_import import undo_import
 from backscroll.team.viewers import ANEW
 
 if TYPE_CHECKING:
@@ -54,7 +56,6 @@ EXPIRY_SECONDS: Final = 600.0
 STOP_SECONDS: Final = 0.5
 """How often it is looked whether to stop."""
 THREADS: Final = 4
-STATE: Final = "team.sqlite"
 
 log = logging.getLogger(__name__)
 
@@ -172,6 +173,8 @@ class Worker:
         if job.kind == ERASE:
             erase_person(self._database, self._objects, self._libraries, job.about)
             self._tell(job.about)
+        if job.kind == UNDO and undo_import(self._database, self._objects, self._libraries, job.about):
+            self._tell(owner_of(job.about), anew=True)
         if job.kind == EXPIRE:
             self._expire(job.about)
         if job.kind == MASK_JOB:

@@ -41,11 +41,15 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
 
 def forget_chats(library: Library, chats: Sequence[KeptChat]) -> int:
     """The same for several chats at once: the archive and the index are written anew one time."""
-    names = {name for chat in chats for name in _names_of(chat)}
-    _remove_marks_of(library.settings.library, names)
+    remove_marks(library, chats)
     count = forget(library.settings, *chats)
     _rebuild_without(library)
     return count
+
+
+def remove_marks(library: Library, chats: Sequence[KeptChat]) -> None:
+    """Remove only pins, tags, notes, and what was saved of these chats."""
+    _remove_marks_of(library.settings.library, {name for chat in chats for name in _names_of(chat)})
 
 
 def files_that_stay(library: Library, chat: KeptChat) -> list[Path]:

@@ -2,7 +2,8 @@
 
 `backscroll` owns the tables and is what our processes connect as; `backscroll_reader` cannot log in, owns nothing and
 is who asks: row-level security lets it see what the settings of the transaction allow. `backscroll_shared` is the same
-for what others share, which is in several builds. None is a superuser.
+for what others share, which is in several builds. `backscroll_web` is what web processes of a server connect as, where
+they can: it reads as these two do, and owns nothing. None is a superuser.
 """
 
 from typing import Any, Final
@@ -15,6 +16,7 @@ from backscroll.errors import NoPermission
 OWNER: Final = "backscroll"
 READER: Final = "backscroll_reader"
 SHARED_READER: Final = "backscroll_shared"
+WEB: Final = "backscroll_web"
 FIRST_WITH_OPTIONS: Final = 160_000
 EXTENSIONS: Final = ("btree_gin", "pg_trgm")
 """Parts of PostgreSQL itself that every provider has."""
@@ -47,20 +49,21 @@ FORBIDDEN: Final = (
 def prepare_cluster(address: str, database: str) -> None:
     """Create the roles and the database, as a superuser; does nothing where they exist."""
     with psycopg.connect(address, autocommit=True) as connection:
-        for role, options in ((OWNER, "login"), (READER, "nologin"), (SHARED_READER, "nologin")):
+        for role, options in ((OWNER, "login"), (WEB, "login"), (READER, "nologin"), (SHARED_READER, "nologin")):
             if not _exists(connection, "pg_roles", "rolname", role):
                 connection.execute(
                     SQL("create role {} nosuperuser nobypassrls nocreatedb nocreaterole " + options).format(
                         Identifier(role)
                     )
                 )
-        # The owner must not have the rights of readers: their policies would hold for it too. Since 16 a grant says so.
+        # Who becomes a reader must not have its rights before: its policies would hold too. Since 16 a grant says so.
         has_options = connection.info.server_version >= FIRST_WITH_OPTIONS
         how = " with inherit false, set true" if has_options else ""
-        if not has_options:
-            connection.execute(SQL("alter role {} noinherit").format(Identifier(OWNER)))
-        for role in (READER, SHARED_READER):
-            connection.execute(SQL("grant {} to {}" + how).format(Identifier(role), Identifier(OWNER)))
+        for user in (OWNER, WEB):
+            if not has_options:
+                connection.execute(SQL("alter role {} noinherit").format(Identifier(user)))
+            for role in (READER, SHARED_READER):
+                connection.execute(SQL("grant {} to {}" + how).format(Identifier(role), Identifier(user)))
         prepare_database(connection, database)
 
 
@@ -74,7 +77,7 @@ def prepare_database(connection: psycopg.Connection[tuple[object, ...]], databas
             inside.execute(SQL("create extension if not exists {}").format(Identifier(extension)))
         for function in FORBIDDEN:
             inside.execute(f"revoke execute on function pg_catalog.{function} from public")
-            inside.execute(SQL(f"grant execute on function pg_catalog.{function} to {{}}").format(Identifier(OWNER)))
+            inside.execute(f"grant execute on function pg_catalog.{function} to {OWNER}, {WEB}")
 
 
 def refuse_unsafe_roles(connection: psycopg.Connection[Any]) -> None:

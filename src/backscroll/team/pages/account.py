@@ -11,6 +11,7 @@ from backscroll.team.pages.parts import button, field, moment_text, secret_box, 
 from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
+from backscroll.team.spend import agree_to_be_named, agreed_to_be_named
 
 SCOPES = {"mcp": "agents, over MCP", "read": "programs, over the HTTP API", "metrics": "metrics, for Prometheus"}
 
@@ -36,6 +37,8 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", f"You are {person.name} ({person.handle}). Your role is {person.role}. ",
            button("/sign-out", "Sign out", style="")),
         _provider(request),
+        el("h2", "What you spend"),
+        _named(request),
         el("h2", "Keys"),
         el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
            " and works only for the purpose you choose here."),
@@ -47,6 +50,24 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", "When it quotes a colleague's chat, the colleague sees this under ", el("em", "Who read my chats"),
            f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
+
+
+def _named(request: TeamRequest) -> Html:
+    """Whether the person is listed by name in Team spend, and the button that changes it."""
+    if request.person.handle in agreed_to_be_named(request.connection, request.person.org):
+        told = "Leads of your teams, administrators and auditors see by name what you spend. "
+        return el("p", told, button("/account/spend", "Stop showing it", ("agreed", ""), style=""))
+    told = (
+        "Leads of your teams, administrators and auditors see sums of several people. If you agree, they also see by"
+        " name what you spend, to compare it with others. You can take that back at any time. "
+    )
+    return el("p", told, button("/account/spend", "Show what I spend by name", ("agreed", "1"), style=""))
+
+
+def change_named(request: TeamRequest) -> Response:
+    """Agree to be listed by name in Team spend, or take that back."""
+    agree_to_be_named(request.connection, request.person, agreed=request.form.get("agreed") == "1")
+    return see("/account")
 
 
 def _provider(request: TeamRequest) -> Html:

@@ -7,6 +7,7 @@ from backscroll.render.terminal import size
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import RegisteredDevice, devices_of, revoke_device
 from backscroll.team.pages.parts import button, moment_text, table, team_document
+from backscroll.team.undo_import import ask_undo
 
 
 def show(request: TeamRequest) -> Html:
@@ -29,6 +30,14 @@ def show(request: TeamRequest) -> Html:
             (_row(one) for one in found),
             "" if request.get("connected") else "No machine is connected yet.",
         ),
+        el(
+            "p",
+            "An import was made by the operator of this server. Undoing it removes from the server what it brought,"
+            " and nothing else.",
+            class_="muted",
+        )
+        if any(one.is_import for one in found)
+        else NOTHING,
         el("h2", "Connect a machine"),
         el("p", "Run this command on it. It first shows what would be sent, and sends nothing until you agree:"),
         el("pre", command, class_="command", tabindex=0),
@@ -38,13 +47,28 @@ def show(request: TeamRequest) -> Html:
 
 
 def _row(one: RegisteredDevice) -> tuple[object, ...]:
-    ends = el("span", "revoked ", moment_text(one.revoked), class_="muted")
+    return el("strong", one.name), moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), _end(one)
+
+
+def _end(one: RegisteredDevice) -> Html:
+    if one.undone:
+        return el("span", "import undone ", moment_text(one.undone), class_="muted")
+    if one.is_import:
+        ask = f"Undo {one.name}? This removes from the server what this import brought, and nothing else."
+        return button(f"/devices/{one.id}/undo", "Undo this import", ask=ask)
+    if one.revoked:
+        return el("span", "revoked ", moment_text(one.revoked), class_="muted")
     ask = f"Revoke {one.name}? It can send nothing more until it is connected again. What it has sent stays."
-    end = ends if one.revoked else button(f"/devices/{one.id}/revoke", "Revoke", ask=ask)
-    return el("strong", one.name), moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), end
+    return button(f"/devices/{one.id}/revoke", "Revoke", ask=ask)
 
 
 def revoke(request: TeamRequest) -> Response:
     """Revoke one."""
     revoke_device(request.connection, request.person, request.number("device"))
+    return see("/devices")
+
+
+def undo(request: TeamRequest) -> Response:
+    """Remove what an import brought."""
+    ask_undo(request.connection, request.person, str(request.number("device")))
     return see("/devices")

@@ -20,8 +20,11 @@ from backscroll.team.spend import (
     LEAST,
     Group,
     PersonSpend,
+    SmallSums,
+    agreed_to_be_named,
     budget_of,
     folded,
+    folded_people,
     grouped,
     set_budget,
     show_small_sums,
@@ -76,19 +79,20 @@ def show(request: TeamRequest) -> Html:
     libraries: Libraries = request.http.app.state.viewers.libraries
     spent = spend_of_people(members, libraries.to_read, since, until)
     this_month = spend_of_people(members, libraries.to_read, month, None)
-    least = 1 if is_small_shown else LEAST
+    agreed = agreed_to_be_named(request.connection, person.org)
+    small = SmallSums(1 if is_small_shown else LEAST, agreed)
     if asked.team and _sees_everyone(person) and not is_small_shown:
         outside = spend_of_people(sorted(set(everyone) - set(members)), libraries.to_read, since, until)
-        if 0 < sum(1 for one in outside if one.total.answers) < LEAST:  # all minus this team would be their sum
-            least = len(everyone) + 1
+        if not small.shows({one.handle for one in outside if one.total.answers}):  # all minus this team is their sum
+            small = SmallSums(len(everyone) + 1, agreed)
     budget = budget_of(request.connection, person.org, asked.team.id if asked.team else None)
-    body = [_summary(asked, spent, least), _budget(request, asked, this_month, budget, least)]
+    body = [_summary(asked, spent, small), _budget(request, asked, this_month, budget, small)]
     found = teams(request.connection, person.org)
     main = [
         _tabs(asked, choices, is_everyone=_sees_everyone(person)),
         el("div", body, class_="spend-cards"),
-        _chart(asked, spent, budget, least),
-        _table(asked, grouped(spent, asked.by, found), least),
+        _chart(asked, spent, budget, small),
+        _table(asked, grouped(spent, asked.by, found), small),
         _rule(person, is_small_shown=is_small_shown),
     ]
     return team_document("Team spend", person, HERE, *main, styles=("stats.css", "spend.css"))
@@ -153,13 +157,13 @@ def _tabs(asked: Asked, choices: list[Team], *, is_everyone: bool) -> Html:
     return join([links(whose, "Whose"), links(periods, "Period")])
 
 
-def _summary(asked: Asked, spent: list[PersonSpend], least: int) -> Html:
+def _summary(asked: Asked, spent: list[PersonSpend], small: SmallSums) -> Html:
     active = [one for one in spent if one.total.answers]
     title = el("h2", asked.team.name if asked.team else "Everyone")
     if not active:
         told = "Nothing was spent in this period."
         return el("div", title, el("strong", dollars(0)), el("span", told, class_="muted"), class_="card fact")
-    if len(active) < least:
+    if not small.shows({one.handle for one in active}):
         told = f"Fewer than {LEAST} people have spent something: their sum is not shown."
         return el("div", title, el("strong", "–"), el("span", told, class_="muted"), class_="card fact")
     total = together(one.total for one in active)
@@ -169,7 +173,7 @@ def _summary(asked: Asked, spent: list[PersonSpend], least: int) -> Html:
 
 
 def _budget(
-    request: TeamRequest, asked: Asked, this_month: list[PersonSpend], budget: float | None, least: int
+    request: TeamRequest, asked: Asked, this_month: list[PersonSpend], budget: float | None, small: SmallSums
 ) -> Html:  # fmt: skip
     person = request.person
     may_set = person.is_administrator or (asked.team is not None and asked.team.id in person.leads)
@@ -186,7 +190,7 @@ def _budget(
         return el("div", title, form, el("span", told, class_="muted"), class_="card fact")
     active = [one for one in this_month if one.total.answers]
     change = el("details", el("summary", "Change"), form) if may_set else NOTHING
-    if 0 < len(active) < least:
+    if not small.shows({one.handle for one in active}):
         return el("div", title, el("strong", f"${budget:,.0f}"), change, class_="card fact")
     part = together(one.total for one in active).microdollars / 1e6 / budget
     meter = el("meter", f"{100 * part:.0f} %", value=f"{min(part, 1):.3f}", min=0, max=1, high="0.8", optimum=0,
@@ -196,8 +200,8 @@ def _budget(
               class_="card fact")  # fmt: skip
 
 
-def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, least: int) -> Html:
-    shown, others = folded(grouped(spent, "day"), least)
+def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, small: SmallSums) -> Html:
+    shown, others = folded(grouped(spent, "day"), small)
     if not shown:
         return NOTHING
     values = {"Cost": {group.name: float(group.sums.microdollars) for group in shown}}
@@ -216,16 +220,18 @@ def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, least: 
                         note=note, level=level)  # fmt: skip
 
 
-def _table(asked: Asked, groups: list[Group], least: int) -> Html:
+def _table(asked: Asked, groups: list[Group], small: SmallSums) -> Html:
     links = [
         el("a", name.title(), href=asked.address(by=name), aria_current="true" if name == asked.by else None)
         for name in asked.dimensions()
     ]
     tabs = el("nav", links, class_="tabs", aria_label="By")
-    shown, others = folded(groups, least)
+    shown, others = (folded_people if asked.by == "person" else folded)(groups, small)
     if others:
         names = f"{_counted(len(groups) - len(shown), asked.by)} together"
-        shown = [*shown, Group(names, others.people, others.sums)] if len(others.people) >= least else shown
+        shown = (
+            [*shown, Group(names, others.people, others.sums)] if small.count(others.people) >= small.least else shown
+        )
     if not shown:
         told = f"Nothing to show: every sum is of fewer than {LEAST} people." if groups else "Nothing was spent."
         return join([el("h2", "By ", asked.by), tabs, el("p", told, class_="muted")])
@@ -242,7 +248,9 @@ def _table(asked: Asked, groups: list[Group], least: int) -> Html:
     ]  # fmt: skip
     table = el("table", el("caption", f"Spend by {asked.by}", class_="unseen"), el("thead", el("tr", head)),
                el("tbody", rows), class_="report cards")  # fmt: skip
-    note = "Someone in two teams counts in both." if asked.by == "team" else NOTES.get(asked.by, "")
+    note = NOTES.get(asked.by, "")
+    if asked.by == "person" and small.least > 1:
+        note = "Those who agreed to it, under Account, are listed by name."
     return join([el("h2", "By ", asked.by), tabs, table, el("p", note, class_="muted") if note else NOTHING])
 
 
@@ -264,4 +272,7 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
 
 
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}
-NOTES: Final = {"project": "Projects go by the name of their folder, because everyone keeps them in a different place."}
+NOTES: Final = {
+    "team": "Someone in two teams counts in both.",
+    "project": "Projects go by the name of their folder, because everyone keeps them in a different place.",
+}

@@ -1,0 +1,154 @@
+"""`backscroll server backup` and `restore`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import write, write_json
+from backscroll.cli.server_import import import_as_json, tell_import
+from backscroll.cli.server_place import opened_server, place_of, place_options
+from backscroll.render.terminal import size
+
+if TYPE_CHECKING:
+    from backscroll.team.backup import Manifest
+    from backscroll.team.restore_part import RestoredPerson, RestoredProject
+
+
+@click.command("backup", short_help="Back up what cannot be made again, or check a backup.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
+@click.option("--check", is_flag=True, help="Only read the backup in FOLDER: show what is in it and whether it is complete.")
+@place_options
+@global_options
+def server_backup(
+    folder: Path, with_objects: bool, check: bool, data: Path | None, database: str | None, objects: str | None
+) -> None:
+    """Back up people, rights, the audit log, the ledger of erasures, pins and notes, and a list of all objects.
+
+    It writes into a new FOLDER and reads everything again. Indexes and archives are not in it: they are made from the
+    objects. The server may run meanwhile. --check needs neither a server nor a database.
+
+    \b
+    Examples:
+      backscroll server backup /backup/monday --with-objects
+      backscroll server backup /backup/monday --check
+      backscroll server backup /backup/monday --database postgresql://… --objects s3://…
+    """
+    from backscroll.team.backup import back_up_server, check_backup
+
+    if check:
+        _tell_backup(check_backup(folder), folder)
+        return
+    place = place_of(data, database, objects)
+    with opened_server(data, database, objects) as (opened, store, _):
+        done = back_up_server(opened, store, place.data, folder, with_objects=with_objects)
+    if current_request().json:
+        write_json({"rows": done.rows, "objects": done.objects, "object_bytes": done.object_bytes})
+        return
+    how = "copied and listed" if with_objects else "listed"
+    stored = f"{done.objects} objects ({size(done.object_bytes)}) {how}"
+    write(f"Backed up {done.rows} rows; {stored}. Read again: all as written.")
+
+
+def _tell_backup(found: "Manifest", folder: Path) -> None:
+    from backscroll.team.backup import people_in
+
+    people = people_in(folder)
+    if current_request().json:
+        write_json(
+            {"created": found.created, "version": found.version, "rows": found.rows, "objects": found.objects,
+             "object_bytes": found.object_bytes, "has_objects": found.has_objects,
+             "people": [one._asdict() for one in people]}
+        )  # fmt: skip
+        return
+    for one in people:
+        write(f"{one.handle:<24}  {one.objects:>6} objects  {size(one.size):>8}")
+    write(
+        f"Made {found.created} by backscroll {found.version}: {len(people)} people, {found.rows} rows, "
+        f"{found.objects} objects ({size(found.object_bytes)})."
+    )
+    bytes_too = "their bytes, too" if found.has_objects else "the objects only as a list: their bytes are in the bucket"
+    write(f"It is whole: every file is as it was written; {bytes_too}.")
+
+
+@click.command("restore", short_help="Restore a server, a person or a project from a backup.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--person", "who", metavar="EMAIL", help="Only this person, by e-mail address or handle.")
+@click.option("--project", metavar="NAME", help="Only sessions in a project: a folder, or its last part.")
+@click.option("--org", metavar="NAME", help="The organisation of a person who is new here, if there are several.")
+@place_options
+@global_options
+def server_restore(
+    folder: Path, who: str | None, project: str | None, org: str | None,
+    data: Path | None, database: str | None, objects: str | None,
+) -> None:  # fmt: skip
+    """Restore a backup into a new database. Who was erased since it was made is erased again, before it serves.
+
+    Workers then make the indexes from the objects.
+
+    With --person it may be a server that runs: what is missing of the person is put back, and nothing that is there
+    changes. Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares
+    nothing. An erased person is not brought back. With --project, sessions of that project are imported from the
+    backup, of one person or of everyone who is on this server, which can be undone as any import.
+
+    \b
+    Examples:
+      backscroll server restore /backup/monday
+      backscroll server restore /backup/monday --database postgresql://… --objects s3://…
+      backscroll server restore /backup/monday --person ada
+      backscroll server restore /backup/monday --project shop
+    """
+    from backscroll.team.restore import restore_server
+    from backscroll.team.restore_part import restore_person, restore_project
+
+    place = place_of(data, database, objects)
+    with opened_server(data, database, objects) as (opened, store, libraries):
+        if project is not None:
+            work = place.data / "imports" / "restore"
+            _tell_project(restore_project(opened, store, libraries, folder, work, project, who))
+            return
+        if who is not None:
+            _tell_person(restore_person(opened, store, place.data, folder, who, org))
+            return
+        done = restore_server(opened, store, libraries, place.data, folder)
+    if current_request().json:
+        write_json({"people": done.people, "erased": done.erased, "missing_objects": done.missing})
+        return
+    write(f"Restored {done.people} people as of {done.manifest.created}.")
+    if done.erased:
+        write(f"Erased again: {', '.join(done.erased)}.")
+    _tell_missing(done.missing)
+    write("Start the server: its worker makes the indexes.")
+
+
+def _tell_person(done: "RestoredPerson") -> None:
+    if current_request().json:
+        write_json(
+            {"person": done.handle, "is_new": done.is_new, "devices": done.devices, "objects": done.objects,
+             "missing_objects": done.missing}
+        )  # fmt: skip
+        return
+    who = f"{done.handle}, who was not here and is a member now" if done.is_new else done.handle
+    what = f"{done.devices} machines and {done.objects} objects were missing"
+    write(f"Restored {who}, from the backup of {done.manifest.created}: {what}.")
+    _tell_missing(done.missing)
+
+
+def _tell_project(done: "RestoredProject") -> None:
+    if current_request().json:
+        people = {handle: import_as_json(one) for handle, one in done.people.items()}
+        write_json({"people": people, "erased": done.erased, "not_here": done.absent})
+        return
+    for handle, one in done.people.items():
+        tell_import(one, handle)
+    if done.erased:
+        write(f"Erased, and not brought back: {', '.join(done.erased)}.")
+    if done.absent:
+        write(f"Not on this server: {', '.join(done.absent)}. Restore them first, with --person.")
+
+
+def _tell_missing(missing: list[str]) -> None:
+    if missing:
+        write(f"{len(missing)} objects of the backup's list are missing, such as {missing[0]}.")

@@ -1,0 +1,124 @@
+"""Lay out files to be imported as homes of Claude Code: session files in any folder, or what ClaudeLens wrote."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from backscroll.disk import private_folder, write_private
+from backscroll.files.layout import LeftOut, place_of
+from backscroll.files.names import project_folder
+from backscroll.team.claudelens import read_claudelens
+from backscroll.team.session_copies import Standing, compared
+
+SESSION: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+PROJECTS: Final = "projects"
+NOWHERE: Final = "imported"
+
+
+@dataclass
+class LaidOut:
+    """The files of an import, as homes have them."""
+
+    homes: list[Path] = field(default_factory=list)
+    """More than one if the same session is there with different contents."""
+    files: list[tuple[Path, str]] = field(default_factory=list)
+    """Session files, with those of agents: each with its path below its home."""
+    copies: int = 0
+    """Files that another one contains from its first line to its last."""
+    left_out: int = 0
+    """Files that are no sessions, and messages that cannot be read as such."""
+
+
+class Start(msgspec.Struct):
+    """What the first lines of a session file say."""
+
+    cwd: str | None = None
+    session: str | None = msgspec.field(default=None, name="sessionId")
+
+
+def lay_out(source: Path, folder: Path) -> LaidOut:
+    """Lay out everything below a folder, or one file."""
+    done = LaidOut()
+    for file in _files(source):
+        lens = read_claudelens(file.read_bytes()) if file.suffix in {".json", ".jsonl"} else None
+        if lens is not None:
+            done.left_out += lens.left_out
+            found = [(f"{_folder(one.cwd)}/{one.id}.jsonl", b"".join(one.lines)) for one in lens.sessions]
+        else:
+            path = _path_of(source, file)
+            found = [(path, file.read_bytes())] if path else []
+            done.left_out += not path
+        for path, data in found:
+            _put(done, folder, f"{PROJECTS}/{path}", data, file.stat())
+    return done
+
+
+def _put(done: LaidOut, folder: Path, path: str, data: bytes, facts: os.stat_result) -> None:
+    """Put a file into the first home that has none of this name with other contents."""
+    for number in range(len(done.homes) + 1):
+        home = folder / f"home-{number + 1}" if number else folder / "home"
+        target = home / path
+        if not target.exists():
+            done.files.append((home, path))
+            break
+        standing = compared(data, target.read_bytes())
+        if standing is Standing.EQUAL:
+            done.copies += 1
+            return
+        if standing is Standing.LONGER:
+            done.copies += 1
+            break
+    if home not in done.homes:
+        done.homes.append(home)
+    private_folder(target.parent)
+    write_private(target, data)
+    os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def _files(source: Path) -> Iterator[Path]:
+    if source.is_file():
+        yield source
+        return
+    for folder, folders, names in os.walk(source):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".jsonl", ".json")))
+
+
+def _path_of(source: Path, file: Path) -> str | None:
+    """Where a session file belongs below `projects`; None if it is none."""
+    if file.suffix != ".jsonl":
+        return None
+    parts = file.relative_to(source if source.is_dir() else source.parent).parts
+    if PROJECTS in parts[:-2]:
+        below = parts[len(parts) - parts[::-1].index(PROJECTS) :]
+        return None if isinstance(place_of((PROJECTS, *below)), LeftOut) else "/".join(below)
+    with file.open("rb") as lines:
+        begins = start_of(lines)
+    if SESSION.fullmatch(file.stem) or file.stem.startswith("agent-"):
+        return f"{_folder(begins.cwd or '')}/{file.name}"
+    if begins.session and SESSION.fullmatch(begins.session):
+        return f"{_folder(begins.cwd or '')}/{begins.session}.jsonl"
+    return None
+
+
+def start_of(lines: Iterable[bytes]) -> Start:
+    """The first folder and session that the lines of a file name."""
+    found = Start()
+    for line in lines:
+        try:
+            row = msgspec.json.decode(line, type=Start)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        found = Start(found.cwd or row.cwd, found.session or row.session)
+        if found.cwd and found.session:
+            break
+    return found
+
+
+def _folder(cwd: str) -> str:
+    return project_folder(cwd) if cwd else NOWHERE

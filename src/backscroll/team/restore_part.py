@@ -1,0 +1,262 @@
+"""Restore one person, or one project, from a backup into a server that has others.
+
+Only what is missing is put back. Who was erased stays erased, what was forgotten or has expired stays away, and so does
+an import that was undone.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from backscroll.disk import private_folder, write_private
+from backscroll.errors import NothingFound, UsageError
+from backscroll.files.source_key import owner_of
+from backscroll.library.archives import open_writer
+from backscroll.settings import Settings
+from backscroll.sync.bundles import read_bundles, without
+from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
+from backscroll.sync.policy import SyncMode
+from backscroll.sync.pull import pull
+from backscroll.sync.remotes import Folder, Remote, RemoteObject
+from backscroll.sync.removal import objects_of
+from backscroll.sync.state import SyncState
+from backscroll.team.audit import record
+from backscroll.team.backup import Manifest, listed_objects, listed_rows, people_in
+from backscroll.team.erasures import erasure_of
+from backscroll.team.import_files import start_of
+from backscroll.team.import_history import Imported, import_history
+from backscroll.team.jobs import want
+from backscroll.team.ledger import read_ledger
+from backscroll.team.libraries import Libraries
+from backscroll.team.people import org_of, person_of
+from backscroll.team.restore import insert_row, put_back_files, readable_backup
+from backscroll.team.retention import is_about
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+    from backscroll.archive.kept_file import KeptFile
+    from backscroll.team.database import Connection, Database
+
+OF_PERSON: Final = {"device": "person", "prompt": "owner"}
+"""Tables whose rows come back with a person, and the column that names the person. Shares do not come back."""
+
+
+@dataclass
+class RestoredPerson:
+    """What was restored of a person."""
+
+    handle: str
+    manifest: Manifest
+    is_new: bool = False
+    """Whether the person was not on this server."""
+    devices: int = 0
+    objects: int = 0
+    missing: list[str] = field(default_factory=list)
+    """Objects that the backup only lists, and the object store does not have."""
+
+
+def restore_person(
+    database: "Database", objects: Remote, data: Path, source: Path, name: str, org: str | None = None
+) -> RestoredPerson:
+    """Put back what is missing of a person; their row, too, if they are not on this server."""
+    manifest = readable_backup(source)
+    row = _person_in(source, name)
+    done = RestoredPerson(row["handle"], manifest)
+    if _is_erased(database, objects, source, done.handle):
+        raise UsageError(f"{done.handle} was erased, and is not brought back", "see Retention and erasures")
+    with database.transaction() as connection:
+        number = _put_back_rows(connection, source, row, org, done)
+        undone = {device for (device,) in connection.execute("select name from device where undone is not null")}
+    put_back_files(source, data, lambda handle: handle == done.handle)
+    listed = devices_in(RemoteObject(one.name, one.size) for one in listed_objects(source))
+    mine = {device: found for device, found in listed.items() if owner_of(device) == done.handle}
+    for device, found in mine.items():
+        if device not in undone:
+            _put_back_objects(objects, source, device, found, done)
+    with database.transaction() as connection:
+        (in_org,) = connection.execute("select org from person where id = %s", (number,)).fetchone() or (0,)
+        told = f"{done.objects} objects from the backup of {manifest.created}"
+        record(connection, in_org, "server", "person.restore", done.handle, told)
+        want(connection, "index", done.handle)
+        for device in mine:
+            want(connection, "pull", device)
+    return done
+
+
+@dataclass
+class RestoredProject:
+    """What was imported again of a project, and whose sessions were not."""
+
+    people: dict[str, Imported] = field(default_factory=dict)
+    erased: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    """Who is not on this server."""
+
+
+def restore_project(
+    database: "Database",
+    objects: Remote,
+    libraries: Libraries,
+    source: Path,
+    work: Path,
+    project: str,
+    name: str | None = None,
+) -> RestoredProject:
+    """Import the sessions of a project that a backup has, of a person or of everyone, as they were sent."""
+    if not readable_backup(source).has_objects:
+        raise UsageError("this backup lists objects without their bytes", "use one that was made --with-objects")
+    done = RestoredProject()
+    handles = [_person_in(source, name)["handle"]] if name else [one.handle for one in people_in(source)]
+    for handle in handles:
+        try:
+            folder = private_folder(work) / "sessions"
+            if not _unpack(source, work, folder, handle, project):
+                continue
+            if _is_erased(database, objects, source, handle):
+                done.erased.append(handle)
+                continue
+            with database.transaction() as connection:
+                row = connection.execute("select org from person where handle = %s", (handle,)).fetchone()
+                person = person_of(connection, row[0], handle) if row else None
+            if person is None:
+                done.absent.append(handle)
+                continue
+            to = work / "import"
+            done.people[handle] = import_history(
+                database, objects, libraries, person, folder, to, mode=SyncMode.FULL
+            )  # fmt: skip
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    if not (done.people or done.erased or done.absent):
+        raise NothingFound(f"the backup has no session in {project}", "give a folder, or its last part")
+    return done
+
+
+def _is_erased(database: "Database", objects: Remote, source: Path, handle: str) -> bool:
+    """Whether a person is in a ledger of erasures: of this server, beside the objects, or of the backup."""
+    with database.transaction() as connection:
+        if erasure_of(connection, handle) is not None:
+            return True
+    return any(entry.handle == handle for entry in read_ledger(objects)) or any(
+        row["handle"] == handle for row in listed_rows(source, "erasure")
+    )
+
+
+def _person_in(source: Path, name: str) -> dict[str, Any]:
+    wanted = name.strip().lower()
+    found = [
+        row for row in listed_rows(source, "person") if wanted in (row["handle"], str(row.get("email") or "").lower())
+    ]
+    if len(found) != 1:
+        hint = f"backscroll server backup {source} --check lists who is in it"
+        raise NothingFound(f"the backup has {len(found) or 'no'} people called {name}", hint)
+    return found[0]
+
+
+def _put_back_rows(
+    connection: "Connection", source: Path, row: dict[str, Any], org: str | None, done: RestoredPerson
+) -> int:
+    """Put back the row of the person, and those of their machines and prompts; return their number here."""
+    handle = row["handle"]
+    there = connection.execute(
+        "select id, created = %s::timestamptz from person where handle = %s", (row["created"], handle)
+    ).fetchone()
+    if there is not None and not there[1]:
+        raise UsageError(f"{handle} is another person here", "restore into a new server")
+    old = row["id"]
+    if there is None:
+        done.is_new = True
+        if connection.execute("select 1 from org").fetchone() is None:
+            raise UsageError("this server has no organisation yet", "start it once with backscroll server")
+        role = "service" if row["role"] == "service" else "member"  # what one may administer is decided anew
+        _insert(connection, "person", {**row, "org": org_of(connection, org), "role": role})
+        there = connection.execute("select id from person where handle = %s", (handle,)).fetchone()
+        for hold in listed_rows(source, "hold"):
+            if hold["person"] == old and hold["released"] is None:
+                _insert(
+                    connection, "hold", {**hold, "org": org_of(connection, org), "person": there[0] if there else 0}
+                )
+    number = int(there[0]) if there else 0
+    for table, column in OF_PERSON.items():
+        known = {name for (name,) in connection.execute(f"select name from {table} where {column} = %s", (number,))}  # noqa: S608
+        for one in listed_rows(source, table):
+            if one[column] == old and one["name"] not in known:
+                _insert(connection, table, {**one, column: number})
+                done.devices += table == "device"
+    return number
+
+
+def _insert(connection: "Connection", table: str, row: dict[str, Any]) -> None:
+    """Insert a row under a number of this server."""
+    insert_row(connection, table, msgspec.json.encode({key: row[key] for key in row if key != "id"}).decode())
+
+
+def _put_back_objects(
+    objects: Remote, source: Path, device: str, listed: list[BundleObject], done: RestoredPerson
+) -> None:
+    """Put back the bundles of a device that no object has. What was written anew since, without something that was
+    forgotten, stays as it is.
+    """
+    there = objects_of(objects, device)
+    log = latest_log(listed)
+    if log is None or (latest_log(there) or "") > log:
+        return
+    has = {number for one in in_log(there, log) for number in one.bundles}
+    for one in current(in_log(listed, log)):
+        lost = [number for number in one.bundles if number not in has]
+        if not lost:
+            continue
+        if not done.manifest.has_objects:
+            done.missing.append(one.name)
+            continue
+        data = (source / "objects" / one.name).read_bytes()
+        if len(lost) == len(one.bundles):
+            objects.put(one.name, data)
+            done.objects += 1
+            continue
+        for bundle in read_bundles(data):
+            number = bundle.index.number
+            if number in lost:
+                name = BundleObject(device, log, number, number, 0).name
+                objects.put(name, without(bundle, lambda _: False))
+                done.objects += 1
+
+
+def _unpack(source: Path, work: Path, folder: Path, handle: str, project: str) -> int:
+    """Write the session files of a person in a project into a folder; return how many there are."""
+    settings = Settings(homes=(), library=work / "library", file=work / "settings.toml")
+    backup = Folder(source / "objects")
+    listing = [one for one in backup.list() if one.name.startswith(f"backscroll/1/{handle}%2F")]
+    state = SyncState(work / "state.sqlite")
+    try:
+        with open_writer(settings) as writer:
+            pull(lambda: nullcontext(writer), backup, state, own="", listing=listing)
+            return sum(1 for file in _of_project(writer, project) if _write(writer, file, folder))
+    finally:
+        state.close()
+
+
+def _of_project(archive: "Archive", project: str) -> "Iterator[KeptFile]":
+    """The files of a project, with those of agents that lie in the folder of a session."""
+    files = [file for file in archive.files.values() if file.path.endswith(".jsonl") and file.latest]
+    sessions = set()
+    for file in files:
+        version = file.latest
+        first = b"".join(archive.content(version)).splitlines(keepends=True) if version else []
+        if is_about(project, start_of(first).cwd or ""):
+            sessions.add((file.machine, file.place.session_id or file.path))
+    yield from (file for file in files if (file.machine, file.place.session_id or file.path) in sessions)
+
+
+def _write(archive: "Archive", file: "KeptFile", folder: Path) -> bool:
+    """Write each version that is shown; the layout of an import puts them in their places."""
+    for version in file.shown_versions:
+        target = folder / str(file.number) / str(version.number) / file.path
+        private_folder(target.parent)
+        write_private(target, b"".join(archive.content(version)))
+    return True

@@ -1,0 +1,90 @@
+"""How a session file stands to what a person has of the same session.
+
+Machines mask secrets each in its own way, so two copies of a line may differ in their masks: these are not compared.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+    from backscroll.archive.kept_file import KeptFile
+
+MASK: Final = re.compile(rb"\[redacted(?:: [^\]]*)?\]\**")
+
+
+class Standing(StrEnum):
+    """How a file stands to what is there."""
+
+    NEW = "new"
+    """Nothing of this session is there."""
+    EQUAL = "equal"
+    """All of it is there, perhaps with more after it."""
+    LONGER = "longer"
+    """It goes on after the end of what is there."""
+    CONFLICT = "conflict"
+    """The session is there with other lines."""
+    FORGOTTEN = "forgotten"
+    """The session was forgotten or has expired, and does not come back."""
+
+
+def compared(data: bytes, there: bytes, leaving: Callable[[bytes], bytes | None] = lambda line: line) -> Standing:
+    """How a file stands to another one of its session. `leaving` is what a line of it will be, with its secrets masked.
+
+    An unfinished last line does not count.
+    """
+    if there.startswith(data):
+        return Standing.EQUAL
+    for line, other in zip_longest(_lines(data), _lines(there)):
+        if line is None:
+            return Standing.EQUAL
+        if other is None:
+            return Standing.LONGER
+        if line != other and _unmarked(leaving(line) or b"") != _unmarked(other):
+            return Standing.CONFLICT
+    return Standing.EQUAL
+
+
+class KeptSessions:
+    """The session files in an archive."""
+
+    def __init__(self, archive: "Archive | None") -> None:
+        self._archive = archive
+        self._files: dict[str, list[KeptFile]] = {}
+        for file in archive.files.values() if archive else ():
+            self._files.setdefault(_name(file.path), []).append(file)
+
+    def standing(
+        self, home: str, path: str, machine: str, data: bytes, leaving: Callable[[bytes], bytes | None]
+    ) -> Standing:
+        """How the file of a machine would stand to what is kept: to the copy that is nearest to it."""
+        if self._archive is None:
+            return Standing.NEW
+        if self._archive.is_forgotten(home, path, machine):
+            return Standing.FORGOTTEN
+        found = {compared(data, there, leaving) for there in self._contents(path)}
+        order = (Standing.EQUAL, Standing.LONGER, Standing.CONFLICT)
+        return next((standing for standing in order if standing in found), Standing.NEW)
+
+    def _contents(self, path: str) -> Iterable[bytes]:
+        for file in self._files.get(_name(path), ()):
+            for version in file.shown_versions:
+                if self._archive is not None and version.is_whole:
+                    yield b"".join(self._archive.content(version))
+
+
+def _name(path: str) -> str:
+    """What a file of a session is called in any project."""
+    return "/".join(PurePosixPath(path).parts[2:])
+
+
+def _lines(data: bytes) -> Iterable[bytes]:
+    return data.split(b"\n")[:-1]
+
+
+def _unmarked(line: bytes) -> bytes:
+    return MASK.sub(b"[redacted]", line).rstrip()

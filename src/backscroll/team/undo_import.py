@@ -1,0 +1,127 @@
+"""Undo an import: remove exactly what it brought, and leave everything else that the person has.
+
+Asking takes effect in a transaction, with a job for the workers. Every step can be done again: what is cut off is
+finished by the next try.
+"""
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.files.source_key import owner_of
+from backscroll.library.archives import open_writer
+from backscroll.library.keeping.forget import remove_marks
+from backscroll.library.keeping.kept_versions import KeptChat, find_kept
+from backscroll.library.library import Library
+from backscroll.library.marks import read_marks
+from backscroll.sync.objects import folder_of
+from backscroll.sync.remotes import Remote
+from backscroll.sync.state import SyncState
+from backscroll.team.audit import record
+from backscroll.team.exclusive import exclusive
+from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.jobs import want
+from backscroll.team.libraries import STATE, Libraries
+from backscroll.team.people import Person
+from backscroll.team.retention import JOB as EXPIRE
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection, Database
+
+JOB: Final = "undo-import"
+LONGEST_WAIT: Final = 600.0
+POLL_SECONDS: Final = 0.05
+SAID: Final = ("share", "share_link", "access")
+"""What is stored about chats of an owner, apart from their library."""
+
+
+def ask_undo(connection: "Connection", by: Person | None, wanted: str) -> None:
+    """Have an import undone, by its number or name. Without `by` it was asked on the command line of the server."""
+    row = connection.execute(
+        "select d.name, p.id, p.org, d.undone is not null from device d join person p on p.id = d.person"
+        " where %s in (d.id::text, d.name) and d.is_import and p.erased is null"
+        " and (%s or (p.org = %s and (p.id = %s or %s)))",
+        (wanted, by is None, by.org if by else 0, by.id if by else 0, by is not None and by.is_administrator),
+    ).fetchone()
+    if row is None:
+        raise NothingFound(f"there is no import {wanted}", "see Devices, which has the names of imports")
+    device, person, org, is_undone = row
+    if is_undone:
+        raise UsageError(f"the import {device} was undone already", "see Audit")
+    _demand_free(connection, person)
+    connection.execute("update device set undone = now() where name = %s", (device,))
+    record(connection, org, by.handle if by else "server", "history.undo-import", device)
+    want(connection, JOB, device)
+
+
+def undo_import(database: "Database", objects: Remote, libraries: Libraries, device: str) -> bool:
+    """Remove what an import brought that is to be undone; False if it is not."""
+    handle = owner_of(device)
+    with exclusive(database, libraries.number(handle)) as connection:
+        with connection.transaction():
+            row = connection.execute(
+                "select person from device where name = %s and undone is not null", (device,)
+            ).fetchone()
+            if row is None:
+                return False
+            _demand_free(connection, row[0])
+        with libraries.own(handle) as library:
+            _remove_said(connection, library, row[0], device)
+            for one in list(objects.list(folder_of(device))):
+                objects.delete(one.name)
+            with open_writer(library.settings) as writer:
+                writer.forget([file for file in writer.files.values() if file.machine == device], ())
+            library.rebuild()
+            library.update()  # removes the index that was replaced
+        state = SyncState(libraries.settings(handle).library / STATE)
+        try:
+            with state.saving():
+                state.forget_device(device)
+        finally:
+            state.close()
+        connection.execute("update device set stored_bytes = 0 where name = %s", (device,))
+        want(connection, EXPIRE, handle)  # the list of chats that expire has those of the import
+    return True
+
+
+def undo_now(database: "Database", objects: Remote, libraries: Libraries, device: str) -> None:
+    """The same for an operator who waits for it, also while a worker is at work on the same person."""
+    ends = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            undo_import(database, objects, libraries, device)
+        except Busy:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def _demand_free(connection: "Connection", person: int) -> None:
+    lock_person(connection, person)
+    if held := holds_on(connection, person):
+        raise HeldError(held[0])
+
+
+def _remove_said(connection: "Connection", library: Library, person: int, device: str) -> None:
+    """Remove marks, shares and traces of the chats that nothing but this import has."""
+    archive = library.archive
+    if archive is None or not library.is_indexed:
+        return
+    named = {chat for table in SAID for (chat,) in connection.execute(
+        f"select distinct chat from {table} where owner = %s", (person,))}  # noqa: S608 - names of ours  # fmt: skip
+    gone: list[KeptChat] = []
+    for chat in sorted(named | set(read_marks(library.settings.library).chats)):
+        try:
+            kept = find_kept(library, archive, str(chat))
+        except BackscrollError:
+            continue
+        if kept.files and all(file.machine == device for file in kept.files):
+            gone.append(kept)
+    remove_marks(library, gone)
+    for table in SAID:
+        connection.execute(
+            f"delete from {table} where owner = %s and chat = any(%s)",  # noqa: S608
+            (person, [kept.id for kept in gone]),
+        )
