@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.cost_parts import CostParts, cost_parts, divided_by
-from backscroll.library.analytics.reports import QUARTER, ReportRequest
+from backscroll.library.analytics.reports import QUARTER, ReportRequest, start_of_quarter
 from backscroll.library.analytics.spend_periods import (
     DAY,
     PACE_DAYS,
@@ -26,7 +26,7 @@ from backscroll.library.analytics.spend_periods import (
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.prices import Prices
-from backscroll.store.batches import EPOCH, microseconds
+from backscroll.store.batches import EPOCH
 from backscroll.store.report_rows import TypedPrompt
 from backscroll.store.reports import Reports
 from backscroll.store.spend_rows import SpentAnswer
@@ -160,7 +160,7 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
     today = asked.local(now)
     starts = [period.before[0] if period.before else period.since, today.replace(day=1), today - (PACE_DAYS + 1) * DAY]
     first = None if period.since is None else _midnight(min(filter(None, starts)))
-    reports = library.reader.reports(asked.query, since=_quarter(first), until=None)
+    reports = library.reader.reports(asked.query, since=start_of_quarter(first), until=None)
     items = _items(reports, only, load_prices(library.settings), period)
     current = [item for item in items if period.has(item.answer.time)]
     earlier = [item for item in items if period.had(item.answer.time)]
@@ -321,11 +321,6 @@ def _forecast(items: list[SpentItem], asked: ReportRequest, now: datetime) -> Fo
 
 def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _quarter(moment: datetime | None) -> int | None:
-    value = microseconds(moment)
-    return None if value is None else value // QUARTER * QUARTER
 
 
 NOTHING_CALLED: Final = ((NO_TOOL, 1),)
