@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -33,6 +34,7 @@ from bench.team_load.watching import FLUSH_SECONDS, Finder, Sampler, builds_of, 
 
 AIM_FOUND, AIM_SEARCH, AIM_ROWS = 1.0, 0.150, 10.0
 SESSION_LINES = 400
+HISTORY_DAYS = 90
 BUNDLE_BYTES = 8 << 20
 CALM_SECONDS = 30.0
 PATIENCE = 900.0
@@ -251,7 +253,8 @@ def load_history(server: LoadServer, people: list[Person], options: Options) -> 
         while lines < each:
             parts: list[tuple[SessionStream, bytes]] = []
             while lines < each and sum(len(data) for _, data in parts) < BUNDLE_BYTES:
-                records = Records(texts, rng, f"project{rng.randrange(17)}")
+                began = datetime.now(UTC) - HISTORY_DAYS * rng.random() * timedelta(days=1)
+                records = Records(texts, rng, f"project{rng.randrange(17)}", began)
                 count = min(SESSION_LINES, each - lines)
                 parts.append((SessionStream(records.path), b"".join(records.next_line() for _ in range(count))))
                 lines += count

@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
@@ -37,8 +37,9 @@ PROMPT_BYTES = 250
 class Records:
     """The lines of one session, as a client writes them: a prompt, then answers, calls and their results."""
 
-    def __init__(self, texts: GeneratedTexts, rng: Random, project: str) -> None:
-        self._texts, self._rng = texts, rng
+    def __init__(self, texts: GeneratedTexts, rng: Random, project: str, began: datetime | None = None) -> None:
+        """With `began` it was written then, a record a minute; otherwise now."""
+        self._texts, self._rng, self._began = texts, rng, began
         self.session = str(UUID(int=rng.getrandbits(128), version=4))
         self._project = f"/home/user/{project}"
         self.path = f"projects/{self._project.replace('/', '-')}/{self.session}.jsonl"
@@ -52,10 +53,11 @@ class Records:
         rng, texts = self._rng, self._texts
         self._step += 1
         uuid = str(UUID(int=rng.getrandbits(128), version=4))
+        when = self._began + self._step * timedelta(minutes=1) if self._began else datetime.now(UTC)
         common = (
             f'"parentUuid":{json.dumps(self._parent)},"isSidechain":false,"userType":"external","cwd":"{self._project}",'
             f'"sessionId":"{self.session}","version":"{self._version}","gitBranch":"main","uuid":"{uuid}",'
-            f'"timestamp":"{datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")}Z"'
+            f'"timestamp":"{when.isoformat(timespec="milliseconds").removesuffix("+00:00")}Z"'
         )
         self._parent = uuid
         match self._step % 4:

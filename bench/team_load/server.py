@@ -73,13 +73,19 @@ def running_server(folder: Path, *, webs: int = 1, workers: int = 1) -> Iterator
         server = LoadServer(postgres, database, folder)
         for number in range(workers):
             _start(stack, server, f"worker {number + 1}", "worker")
-        for number in range(webs):
-            port = free_port()
-            _start(stack, server, f"web {number + 1}", "web", "--port", str(port))
-            server.urls.append(f"http://127.0.0.1:{port}")
-        for url in server.urls:
-            _wait_for(url)
+        for _ in range(webs):
+            start_web(stack, server)
         yield server
+
+
+def start_web(stack: ExitStack, server: LoadServer) -> str:
+    """Start one more web process; returns where it answers."""
+    port = free_port()
+    _start(stack, server, f"web {len(server.urls) + 1}", "web", "--port", str(port))
+    url = f"http://127.0.0.1:{port}"
+    _wait_for(url)
+    server.urls.append(url)
+    return url
 
 
 def _start(stack: ExitStack, server: LoadServer, name: str, *words: str) -> None:

@@ -246,6 +246,6 @@ def test_without_rights_in_its_settings_its_role_reads_nothing(migrated: str) ->
         connection.execute("reset role")
         connection.execute("set backscroll.build = '0'; set backscroll.homes = 'all'; set backscroll.sources = '[]'")
         connection.execute(f"set role {SHARED_READER}")
-        for table in ("files", "chats", "records", "blocks", "marks", "builds", "shared_blocks_rows"):
+        for table in ("files", "chats", "records", "blocks", "marks", "builds", "spent", "shared_blocks_rows"):
             assert connection.execute(f"select count(*) from backscroll.{table}").fetchone() == (0,)
         assert connection.execute("select count(*) from backscroll.found()").fetchone() == (0,)

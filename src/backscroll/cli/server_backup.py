@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.command("backup", short_help="Back up what cannot be made again, or check a backup.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
-@click.option("--check", is_flag=True, help="Only read the backup in FOLDER: show what is in it and whether it is complete.")
+@click.option(
+    "--check", is_flag=True, help="Only read the backup in FOLDER: show what is in it and whether it is complete."
+)
 @place_options
 @global_options
 def server_backup(

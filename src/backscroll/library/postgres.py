@@ -1,10 +1,12 @@
 """A library whose index is in PostgreSQL: on a team server."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 
 from backscroll.library.library import Library
 from backscroll.settings import Settings
 from backscroll.store.base import Store
+from backscroll.store.postgres.people_sums import PeopleSums, people_sums
 from backscroll.store.postgres.shared import SharedStore
 from backscroll.store.postgres.store import PgStore, outdated
 
@@ -27,6 +29,11 @@ def postgres_store(address: str, number: int) -> Store:
 def shared_store(address: str, shared: Mapping[int, Set[str]]) -> Store:
     """The chats that people share, by the numbers of these people, as one index; to be read."""
     return SharedStore(address, shared)
+
+
+def sums_of_people(address: str, numbers: Iterable[int]) -> AbstractContextManager[PeopleSums]:
+    """What the indexes of people add up to, by the numbers of these people."""
+    return people_sums(address, numbers)
 
 
 def outdated_libraries(address: str) -> list[int]:

@@ -5,7 +5,8 @@ it, so nothing of another person can be found in it, counted in it, or taken for
 their libraries, limited to the shared chats, with the marks of the reader.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,12 +16,13 @@ from backscroll.errors import NothingFound
 from backscroll.library import Home
 from backscroll.library.library import Library
 from backscroll.library.pool import LibraryOpener
-from backscroll.library.postgres import postgres_library, postgres_store, shared_store
+from backscroll.library.postgres import postgres_library, postgres_store, shared_store, sums_of_people
 from backscroll.settings import Settings
 from backscroll.team.merged_library import MergedLibrary, SharedLibraries
 from backscroll.team.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
+    from backscroll.store.postgres.people_sums import PeopleSums
     from backscroll.team.database import Database
 
 PEOPLE: Final = "people"
@@ -54,8 +56,12 @@ class Libraries:
         return opened
 
     def to_read(self, handle: str) -> Library:
-        """The library of a person, to be read by this server for sums."""
+        """The library of a person, to be read by this server."""
         return self.opener(handle)(self.settings(handle), [])
+
+    def sums(self, numbers: Iterable[int]) -> "AbstractContextManager[PeopleSums]":
+        """What the libraries of these people add up to. Their numbers must come from the asker's organisation."""
+        return sums_of_people(self._database.address, numbers)
 
     def settings_of_reader(self, reader: str, owner: str) -> Settings:
         """The settings under which a reader sees what an owner shared: marks of the reader, texts of the owner."""

@@ -1,16 +1,15 @@
 """The projects that people send, over all libraries of an organisation: by git remote where machines tell it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from backscroll.errors import BackscrollError
-from backscroll.files.layout import Place, place_of
-from backscroll.files.source_key import SourceKey
-from backscroll.library.library import Library
 from backscroll.render.projects import project_name
 from backscroll.sync.policy import Project
+
+if TYPE_CHECKING:
+    from backscroll.store.postgres.people_sums import PeopleSums
 
 NO_PROJECT: Final = "no project"
 ONLY_METRICS: Final = "projects of which only metrics are sent"
@@ -33,34 +32,22 @@ class SentProject:
 
 
 def sent_projects(
-    handles: Iterable[str], opened: Callable[[str], Library], remotes: Mapping[str, Mapping[str, str]]
+    sums: "PeopleSums", handles: Mapping[int, str], remotes: Mapping[str, Mapping[str, str]]
 ) -> list[SentProject]:
-    """The projects that these people send, the largest first. `remotes` has git remotes by person and folder."""
+    """The projects that people send, the largest first.
+
+    `handles` has the people by number, `remotes` the git remotes by person and folder.
+    """
     found: dict[str, SentProject] = {}
-    for handle in handles:
-        with opened(handle) as library:
-            try:
-                if library.is_indexed:
-                    _add(found, handle, library, remotes.get(handle, {}))
-            except BackscrollError:  # it is being made
-                continue
-    return sorted(found.values(), key=lambda one: (-one.size, one.name))
-
-
-def _add(found: dict[str, SentProject], handle: str, library: Library, remotes: Mapping[str, str]) -> None:
-    sizes: dict[str, int] = {}
-    for source, file in library.store.indexed_files().items():
-        place = place_of(SourceKey.parse(source).path.split("/"))
-        if isinstance(place, Place) and place.session_id:
-            sizes[place.session_id] = sizes.get(place.session_id, 0) + file.size
-    for stored in library.chats(""):
-        chat = stored.overview
-        project = Project(chat.project, remotes.get(chat.project or ""))
+    for one in sums.projects():
+        handle = handles[one.person]
+        project = Project(one.project, remotes.get(handle, {}).get(one.project or ""))
         row = found.setdefault(_name(project), SentProject(_name(project)))
         row.projects.add(project)
         row.people.add(handle)
-        row.sessions += len(chat.sessions)
-        row.size += sum(sizes.get(session, 0) for session in chat.sessions)
+        row.sessions += one.sessions
+        row.size += one.size
+    return sorted(found.values(), key=lambda one: (-one.size, one.name))
 
 
 def _name(project: Project) -> str:

@@ -1,24 +1,23 @@
-"""What people, teams, projects and models cost: sums over the libraries of people, each counted as its owner sees it.
+"""What people, teams, projects and models cost: sums over the indexes of people, each counted as its owner sees it.
 
 A sum of few people tells what each of them spent. Groups of fewer than `LEAST` people are folded into one, and so are
 further groups until that one has enough people too: no sum can be had by subtracting what is shown from the total.
 Who agreed to be named does not count among these people: what is known of one hides nobody else.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import UsageError
+from backscroll.library.analytics.people_usage import usage_of_people
 from backscroll.library.analytics.reports import ReportRequest
-from backscroll.library.analytics.usage import usage
-from backscroll.library.library import Library
 from backscroll.render.projects import project_name
 from backscroll.team.audit import record
 from backscroll.team.people import Person, Team, audience_name
 
 if TYPE_CHECKING:
+    from backscroll.store.postgres.people_sums import PeopleSums, SpentBy
     from backscroll.team.database import Connection
 
 LEAST: Final = 5
@@ -59,9 +58,13 @@ class PersonSpend:
     """What a person spent in a period, by what."""
 
     handle: str
-    projects: Mapping[str, Sums]
-    models: Mapping[str, Sums]
-    days: Mapping[str, Sums]
+    models: dict[str, Sums] = field(default_factory=dict)
+    projects: dict[str, Sums] = field(default_factory=dict)
+    days: dict[str, Sums] = field(default_factory=dict)
+
+    def by(self, dimension: str) -> dict[str, Sums]:
+        """It by one of these."""
+        return {"model": self.models, "project": self.projects, "day": self.days}[dimension]
 
     @property
     def total(self) -> Sums:
@@ -77,45 +80,21 @@ def together(parts: Iterable[Sums]) -> Sums:
     return total
 
 
-def spend_of(handle: str, library: Library, since: datetime | None, until: datetime | None) -> PersonSpend:
-    """What a person spent: the numbers of their own Spend page."""
-    about = ReportRequest(since=since, until=until)
-    found = {by: _by(library, about, by) for by in ("project", "model", "day")}
-    projects: dict[str, Sums] = {}
-    for path, sums in found["project"].items():  # everyone has a project somewhere else
-        name = project_name(path) if path != "-" else "no project"
-        projects[name] = projects.get(name, Sums()).plus(sums)
-    return PersonSpend(handle, projects, found["model"], found["day"])
-
-
-def _by(library: Library, about: ReportRequest, by: str) -> dict[str, Sums]:
-    rows = usage(library, about, by).as_dicts()
-    return {
-        row[by]: Sums(
-            row["messages"],
-            sum(value for name, value in row.items() if name.endswith("_tokens")),
-            row["cost_microdollars"] or 0,
-        )
-        for row in rows
-    }
-
-
 def spend_of_people(
-    handles: Iterable[str],
-    opened: Callable[[str], Library],
-    since: datetime | None,
-    until: datetime | None,
+    sums: "PeopleSums", handles: Mapping[int, str], asked: ReportRequest, by: Sequence["SpentBy"]
 ) -> list[PersonSpend]:
-    """What these people spent; those whose library is being made have spent nothing yet."""
-    found = []
-    for handle in handles:
-        with opened(handle) as library:
-            try:
-                if library.is_indexed:
-                    found.append(spend_of(handle, library, since, until))
-            except BackscrollError:
-                continue
-    return found
+    """What everyone spent who spent something, by these dimensions, of which one is the model.
+
+    `handles` has the people by number.
+    """
+    found = {number: PersonSpend(handle) for number, handle in handles.items()}
+    for row in usage_of_people(sums, asked, by):
+        name = row.name
+        if row.by == "project":  # everyone has a project somewhere else
+            name = "no project" if name == "-" else project_name(name)
+        parts = found[row.person].by(row.by)
+        parts[name] = parts.get(name, Sums()).plus(Sums(row.answers, row.tokens, row.microdollars))
+    return [one for one in found.values() if one.total.answers]
 
 
 def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -> list[Group]:
@@ -134,8 +113,7 @@ def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -
             for name in own:
                 add(name, one.handle, one.total)
         else:
-            parts = {"project": one.projects, "model": one.models, "day": one.days}[by]
-            for name, sums in parts.items():
+            for name, sums in one.by(by).items():
                 add(name, one.handle, sums)
     found = [group for group in groups.values() if group.people]
     return sorted(found, key=lambda group: (-group.sums.microdollars, group.name))

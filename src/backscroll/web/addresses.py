@@ -1,5 +1,6 @@
 """The URLs of the viewer's pages."""
 
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 
@@ -44,6 +45,7 @@ def prompt_address(key: str) -> str:
     return f"/prompts/{quote(key, safe=':', errors='replace')}"
 
 
+@lru_cache(4096)
 def part(text: str) -> str:
-    """A text, quoted for a URL path."""
+    """A text, quoted for a URL path. A page links to its chat from every message."""
     return quote(text, safe="", errors="replace")

@@ -43,6 +43,17 @@ def test_colours_become_classes(text: str, expected: str) -> None:
     assert shown(text) == expected
 
 
+PIECES = st.sampled_from(
+    ["\x1b[31m", "\x1b[1m", "\x1b[0m", "\x9b4m", "\x1b[5A", "\x1b]0;t\x07", "K", "a<b", "ü", "\t", "\x00", "\n"]
+)
+
+
+@given(st.lists(PIECES).map("".join))
+def test_lines_that_are_not_overwritten_look_the_same_as_cell_by_cell(text: str) -> None:
+    erased = "\n".join(f"{line}\x1b[K" for line in text.split("\n"))  # erases nothing: there is nothing behind the end
+    assert shown(f"\x1b[m{text}") == shown(f"\x1b[m{erased}")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

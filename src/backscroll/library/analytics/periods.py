@@ -40,10 +40,9 @@ class Stretch(NamedTuple):
 def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator[UsageByName]:
     """The usage by period name; a period may occur more than once."""
     span = reports_about(library, ReportRequest()).usage_span() or UsageSpan(0, 0)
-    stretches = _stretches(asked, span.first, span.last)
-    unit: TimeUnit
-    unit, step = ("hour", timedelta(hours=1)) if by == "hour" else ("day", timedelta(days=1))
-    name, names = PERIODS[by], {0: NO_TIME}
+    stretches = stretches_of(asked, span)
+    unit: TimeUnit = "hour" if by == "hour" else "day"
+    names: dict[int, str] = {}
     for place, stretch in enumerate(stretches):
         since = _moment(stretch.since) if place else None  # answers without a time are in the first
         until = _moment(stretch.until) if place + 1 < len(stretches) else None
@@ -54,11 +53,19 @@ def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator
         )
         for row in reports_about(library, part).usage_over_time(unit, stretch.ahead):
             if row.period not in names:
-                names[row.period] = name(EPOCH + min(row.period * step, END - EPOCH))
+                names[row.period] = period_name(by, row.period)
             yield UsageByName(names[row.period], row.model, row.sums)
 
 
-def _stretches(asked: ReportRequest, first: int, last: int) -> list[Stretch]:
+def period_name(by: str, number: int) -> str:
+    """The name of a period whose first hour or day has this number, from 1970 on."""
+    step = timedelta(hours=1) if by == "hour" else timedelta(days=1)
+    return PERIODS[by](EPOCH + min(number * step, END - EPOCH)) if number else NO_TIME
+
+
+def stretches_of(asked: ReportRequest, span: UsageSpan) -> list[Stretch]:
+    """The spans between clock changes, from the first answer to the last."""
+    first, last = span
     stretches = []
     since, ahead = first, _ahead(asked, first)
     for quarter in range(first, min(last, FAR) + A_DAY, A_DAY):

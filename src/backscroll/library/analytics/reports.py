@@ -54,8 +54,7 @@ class ReportRequest:
 
 def reports_about(library: Library, asked: ReportRequest) -> Reports:
     """The store's data for a report, to the quarter of an hour."""
-    since, until = _quarter(asked.since), _quarter(asked.until)
-    return library.reader.reports(asked.query, since=since, until=until)
+    return library.reader.reports(asked.query, since=start_of_quarter(asked.since), until=start_of_quarter(asked.until))
 
 
 def top(rows: Iterable[tuple[Any, ...]], column: int, limit: int | None = None) -> list[tuple[Any, ...]]:
@@ -76,7 +75,7 @@ def percentile(values: Sequence[float], part: float) -> float | None:
     return sorted(values)[max(0, ceil(round(part * len(values), 9)) - 1)]
 
 
-def _quarter(moment: datetime | None) -> int | None:
-    """The start of its quarter of an hour, the smallest unit of sums."""
+def start_of_quarter(moment: datetime | None) -> int | None:
+    """The start of its quarter of an hour, the smallest unit of sums, in microseconds."""
     value = microseconds(moment)
     return None if value is None else value // QUARTER * QUARTER

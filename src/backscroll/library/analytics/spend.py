@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.cost_parts import CostParts, cost_parts, divided_by
-from backscroll.library.analytics.reports import QUARTER, ReportRequest
+from backscroll.library.analytics.reports import QUARTER, ReportRequest, start_of_quarter
 from backscroll.library.analytics.spend_periods import (
     DAY,
     PACE_DAYS,
@@ -26,7 +26,7 @@ from backscroll.library.analytics.spend_periods import (
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.prices import Prices
-from backscroll.store.batches import EPOCH, microseconds
+from backscroll.store.batches import EPOCH
 from backscroll.store.report_rows import TypedPrompt, UsageSpan
 from backscroll.store.reports import Reports
 from backscroll.store.spend_rows import SpentAnswer
@@ -160,10 +160,8 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
     today = asked.local(now)
     starts = [period.before[0] if period.before else period.since, today.replace(day=1), today - (PACE_DAYS + 1) * DAY]
     first = None if period.since is None else _midnight(min(filter(None, starts)))
-    reports = library.reader.reports(asked.query, since=_quarter(first), until=None)
-    items = _items(reports, only, load_prices(library.settings), period)
-    current = [item for item in items if period.has(item.answer.time)]
-    earlier = [item for item in items if period.had(item.answer.time)]
+    reports = library.reader.reports(asked.query, since=start_of_quarter(first), until=None)
+    items, current, earlier = _items(reports, only, load_prices(library.settings), period)
     prompts = _prompts(reports)
     titles = library.titles()
     chats: dict[str, list[SpentItem]] = defaultdict(list)
@@ -221,15 +219,19 @@ def costs_by_day(items: Iterable[SpentItem], asked: ReportRequest) -> dict[date,
     return dict(costs)
 
 
-def _items(reports: Reports, only: SpendFilter, prices: Prices, period: SpendPeriod) -> list[SpentItem]:
+def _items(
+    reports: Reports, only: SpendFilter, prices: Prices, period: SpendPeriod
+) -> tuple[list[SpentItem], list[SpentItem], list[SpentItem]]:
+    """The answers; those of the period, and those of the period before."""
     calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for one in reports.answer_tools():
         calls[one.message].append((one.tool or UNKNOWN, one.calls))
     chosen = [(name, value) for name, value in only.chosen.items() if name != "tool"]
-    items = []
+    items, current, earlier = [], [], []
     for answer in reports.spent_answers():
-        is_shown = period.has(answer.time) or period.had(answer.time)
-        parts = cost_parts(answer, prices) if is_shown else {}
+        is_current = period.has(answer.time)
+        is_earlier = not is_current and period.had(answer.time)
+        parts = cost_parts(answer, prices) if is_current or is_earlier else {}
         item = SpentItem(answer, parts, _shares(tuple(calls.get(answer.message, NOTHING_CALLED))))
         if any(names_of(name, item) != value for name, value in chosen):
             continue
@@ -239,7 +241,11 @@ def _items(reports: Reports, only: SpendFilter, prices: Prices, period: SpendPer
                 continue
             item = part_of(item, part)._replace(tools=(ToolShare(part.tool, 0, 1, 1),))
         items.append(item)
-    return items
+        if is_current:
+            current.append(item)
+        elif is_earlier:
+            earlier.append(item)
+    return items, current, earlier
 
 
 def part_of(item: SpentItem, share: ToolShare) -> SpentItem:
@@ -322,11 +328,6 @@ def _forecast(items: list[SpentItem], asked: ReportRequest, now: datetime, span:
 
 def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _quarter(moment: datetime | None) -> int | None:
-    value = microseconds(moment)
-    return None if value is None else value // QUARTER * QUARTER
 
 
 NOTHING_CALLED: Final = ((NO_TOOL, 1),)

@@ -7,8 +7,7 @@ from functools import cached_property
 from math import ceil
 from typing import Final
 
-from backscroll.library.analytics.reports import QUARTER
-from backscroll.store.batches import microseconds
+from backscroll.library.analytics.reports import start_of_quarter
 
 DEFAULT_SINCE: Final = "7d"
 """Where neither a start nor an end is given: a week can be compared with the one before."""
@@ -40,8 +39,8 @@ class SpendPeriod:
 
     @cached_property
     def _bounds(self) -> tuple[tuple[int | None, int | None], ...]:
-        first, last = self.before or (None, None)
-        return (_quarter(self.since), _quarter(self.until)), (_quarter(first), _quarter(last))
+        both = ((self.since, self.until), self.before or (None, None))
+        return tuple((start_of_quarter(since), start_of_quarter(until)) for since, until in both)
 
 
 def compared_period(since: datetime | None, until: datetime | None, now: datetime) -> SpendPeriod:
@@ -102,8 +101,3 @@ def _is_between(time: int | None, since: int | None, until: int | None) -> bool:
     if time is None:
         return since is None and until is None
     return (since is None or time >= since) and (until is None or time < until)
-
-
-def _quarter(moment: datetime | None) -> int | None:
-    value = microseconds(moment)
-    return None if value is None else value // QUARTER * QUARTER

@@ -34,9 +34,9 @@ class OpenChats:
         self._opening: dict[str, Opening] = {}
         self._open: OrderedDict[str, ChatReader] = OrderedDict()
 
-    def open(self, library: Library, name: str) -> ChatReader:
-        """A chat by its id, or that of a session, message or agent in it."""
-        stored = library.find(name)
+    def open(self, library: Library, chat: str | StoredChat) -> ChatReader:
+        """A chat, by itself or by its id or that of a session, message or agent in it."""
+        stored = library.find(chat) if isinstance(chat, str) else chat
         if (found := self._opened(stored)) is not None:
             return found
         with self._alone(stored.overview.id):  # otherwise two threads would each read the whole chat

@@ -42,9 +42,10 @@ def styled_lines(text: str) -> Iterator[list[tuple[Style, str]]]:
 
 
 def write_line(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
-    """The final cells of a line, and the style at its end."""
+    """The final cells of a line, and the style at its end. Where nothing is overwritten, a cell is a whole piece."""
     cells: list[tuple[Style, str]] = []
     at = 0
+    is_overwritten = OVERWRITING.search(source) is not None
     for piece in PIECES.split(source):
         if not piece:
             continue
@@ -60,8 +61,9 @@ def write_line(source: str, style: Style) -> tuple[list[tuple[Style, str]], Styl
         elif piece == "\b":
             at = max(0, at - 1)
         elif visible := clean(piece):
-            cells[at : at + len(visible)] = [(style, character) for character in visible]
-            at += len(visible)
+            written = [(style, character) for character in visible] if is_overwritten else [(style, visible)]
+            cells[at : at + len(written)] = written
+            at += len(written)
     return cells, style
 
 
@@ -154,6 +156,7 @@ CONTROLS: Final = re.compile("[\x1b\x9b\r\b]")
 PIECES: Final = re.compile(f"({SEQUENCES.pattern}|[\r\b])")
 SGR: Final = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
 ERASE: Final = re.compile(r"(?:\x1b\[|\x9b)([02]?)K")
+OVERWRITING: Final = re.compile(f"[\r\b]|{ERASE.pattern}")
 EFFECTS: Final = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
 EFFECT_RESETS: Final = {
     22: {"bold", "dim"},

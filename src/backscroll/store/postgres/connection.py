@@ -21,7 +21,7 @@ from backscroll.store.postgres.arrays import Literal, LiteralDumper, Vectors, Ve
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.pool import IDLE, NOTHING_SHARED
-from backscroll.store.postgres.roles import READER, SHARED_READER
+from backscroll.store.postgres.roles import READER, SHARED_READER, refuse_unsafe_roles
 from backscroll.store.postgres.texts import from_stored, to_stored
 from backscroll.store.reader import Scope
 from backscroll.store.sql.statements import StatementRows
@@ -64,9 +64,12 @@ class PgConnection:
         """Whether the roles of this connection were found to be safe."""
         return self._connection in CHECKED
 
-    def note_checked(self) -> None:
-        """They were."""
-        CHECKED.add(self.raw)
+    def refuse_unsafe_roles(self) -> None:
+        """Raise NoPermission if row-level security would be void. Each connection is looked at once."""
+        if not self.is_checked:
+            with translate_errors():
+                refuse_unsafe_roles(self.raw)
+            CHECKED.add(self.raw)
 
     @property
     def raw(self) -> psycopg.Connection[tuple[Any, ...]]:

@@ -50,7 +50,7 @@ class SharedStore(PgStore):
 
     def _open(self) -> PgConnection:
         if self._connection.build is None:
-            self._refuse_unsafe_roles()
+            self._connection.refuse_unsafe_roles()
             self._connection.build = NO_BUILD
             self._rights = SharedRights(self._find_files())
         return self._connection

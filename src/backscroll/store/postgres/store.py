@@ -17,7 +17,6 @@ from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.indexing import CONTENT, WordWriter
 from backscroll.store.postgres.migrate import is_current
 from backscroll.store.postgres.reader import PgReader
-from backscroll.store.postgres.roles import refuse_unsafe_roles
 from backscroll.store.postgres.tables import PgTables
 from backscroll.store.postgres.user_sql import views_of
 from backscroll.store.prices import AnswerPrice
@@ -84,16 +83,9 @@ class PgStore:
             build = self._current()
             if build is None:
                 raise NothingFound("there is no index yet", "run backscroll update")
-            self._refuse_unsafe_roles()
+            self._connection.refuse_unsafe_roles()
             self._use(build)
         return self._connection
-
-    def _refuse_unsafe_roles(self) -> None:
-        """Look once for each connection."""
-        if not self._connection.is_checked:
-            with translate_errors():
-                refuse_unsafe_roles(self._connection.raw)
-            self._connection.note_checked()
 
     def start_writing(self) -> Self:
         """Start writing; Busy if another process writes. Creates the index if there is none."""
@@ -109,7 +101,7 @@ class PgStore:
                 if not is_current(raw):
                     raise NothingFound("the database has no tables of this version", "run backscroll server migrate")
                 MIGRATED.add(raw)
-            self._refuse_unsafe_roles()
+            self._connection.refuse_unsafe_roles()
             with raw.pipeline():
                 locked = raw.execute("select pg_try_advisory_lock(%s, %s)", (WRITERS, self.org))
                 current = raw.execute(CURRENT, (self.org,))  # as it is when the lock is taken

@@ -46,8 +46,9 @@ def show(request: TeamRequest) -> Html:
     person, connection = request.administrator(), request.connection
     rules = rules_of(connection, person.org)
     libraries: Libraries = request.http.app.state.viewers.libraries
-    handles = [one.handle for one in people(connection, person.org)]
-    found = sent_projects(handles, libraries.to_read, remotes_of(connection, person.org))
+    handles = {one.id: one.handle for one in people(connection, person.org)}
+    with libraries.sums(handles) as sums:
+        found = sent_projects(sums, handles, remotes_of(connection, person.org))
     policy = policy_of(rules)
     return team_document(
         "Projects and rules", person, HERE,

@@ -1,7 +1,7 @@
 """Spend of a team or of the organisation, by person, team, project and model, with a budget."""
 
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from starlette.responses import Response
 
@@ -35,6 +35,9 @@ from backscroll.team.spend import (
 from backscroll.web.addresses import address
 from backscroll.web.pages.spend_request import PERIODS, bounds_of_preset
 from backscroll.web.pages.stats_periods import drawn_over_time
+
+if TYPE_CHECKING:
+    from backscroll.store.postgres.people_sums import SpentBy
 
 USUAL: Final = "30d"
 HERE: Final = "/team-spend"
@@ -72,27 +75,32 @@ def show(request: TeamRequest) -> Html:
     choices = _choices(request)
     asked = _asked(request, choices)
     is_small_shown = shows_small_sums(request.connection, person.org)
-    everyone = [one.handle for one in people(request.connection, person.org)]
-    members = [handle for handle in everyone if asked.team is None or handle in asked.team.members]
+    everyone = {one.id: one.handle for one in people(request.connection, person.org)}
+    members = set(asked.team.members) if asked.team else set(everyone.values())
+    is_outside_asked = asked.team is not None and _sees_everyone(person) and not is_small_shown
+    handles = {number: handle for number, handle in everyone.items() if is_outside_asked or handle in members}
+    budget = budget_of(request.connection, person.org, asked.team.id if asked.team else None)
+    libraries: Libraries = request.http.app.state.viewers.libraries
     since, until = bounds_of_preset(asked.period, asked.now)
     month = asked.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    libraries: Libraries = request.http.app.state.viewers.libraries
-    spent = spend_of_people(members, libraries.to_read, since, until)
-    this_month = spend_of_people(members, libraries.to_read, month, None)
+    by: tuple[SpentBy, ...] = ("model", "day", "project") if asked.by == "project" else ("model", "day")
+    with libraries.sums(handles) as sums:
+        found = spend_of_people(sums, handles, ReportRequest(since=since, until=until), by)
+        this_month = spend_of_people(sums, handles, ReportRequest(since=month), ["model"]) if budget else []
+    spent = [one for one in found if one.handle in members]
+    this_month = [one for one in this_month if one.handle in members]
     agreed = agreed_to_be_named(request.connection, person.org)
     small = SmallSums(1 if is_small_shown else LEAST, agreed)
-    if asked.team and _sees_everyone(person) and not is_small_shown:
-        outside = spend_of_people(sorted(set(everyone) - set(members)), libraries.to_read, since, until)
-        if not small.shows({one.handle for one in outside if one.total.answers}):  # all minus this team is their sum
-            small = SmallSums(len(everyone) + 1, agreed)
-    budget = budget_of(request.connection, person.org, asked.team.id if asked.team else None)
+    outside = {one.handle for one in found} - members
+    if is_outside_asked and not small.shows(outside):  # all minus this team would be their sum
+        small = SmallSums(len(everyone) + 1, agreed)
     body = [_summary(asked, spent, small), _budget(request, asked, this_month, budget, small)]
-    found = teams(request.connection, person.org)
+    known = teams(request.connection, person.org)
     main = [
         _tabs(asked, choices, is_everyone=_sees_everyone(person)),
         el("div", body, class_="spend-cards"),
         _chart(asked, spent, budget, small),
-        _table(asked, grouped(spent, asked.by, found), small),
+        _table(asked, grouped(spent, asked.by, known), small),
         _rule(person, is_small_shown=is_small_shown),
     ]
     return team_document("Team spend", person, HERE, *main, styles=("stats.css", "spend.css"))
@@ -158,16 +166,15 @@ def _tabs(asked: Asked, choices: list[Team], *, is_everyone: bool) -> Html:
 
 
 def _summary(asked: Asked, spent: list[PersonSpend], small: SmallSums) -> Html:
-    active = [one for one in spent if one.total.answers]
     title = el("h2", asked.team.name if asked.team else "Everyone")
-    if not active:
+    if not spent:
         told = "Nothing was spent in this period."
         return el("div", title, el("strong", dollars(0)), el("span", told, class_="muted"), class_="card fact")
-    if not small.shows({one.handle for one in active}):
+    if not small.shows({one.handle for one in spent}):
         told = f"Fewer than {LEAST} people have spent something: their sum is not shown."
         return el("div", title, el("strong", "–"), el("span", told, class_="muted"), class_="card fact")
-    total = together(one.total for one in active)
-    told = f"{_counted(len(active), 'person')}, {plural(total.answers, 'answer')}, {short(total.tokens)} tokens"
+    total = together(one.total for one in spent)
+    told = f"{_counted(len(spent), 'person')}, {plural(total.answers, 'answer')}, {short(total.tokens)} tokens"
     return el("div", title, el("strong", dollars(total.microdollars)), el("span", told, class_="muted"),
               class_="card fact")  # fmt: skip
 
@@ -188,11 +195,10 @@ def _budget(
     if budget is None:
         told = "Drawn as a line, and compared with this month." if may_set else "None is set."
         return el("div", title, form, el("span", told, class_="muted"), class_="card fact")
-    active = [one for one in this_month if one.total.answers]
     change = el("details", el("summary", "Change"), form) if may_set else NOTHING
-    if not small.shows({one.handle for one in active}):
+    if not small.shows({one.handle for one in this_month}):
         return el("div", title, el("strong", f"${budget:,.0f}"), change, class_="card fact")
-    part = together(one.total for one in active).microdollars / 1e6 / budget
+    part = together(one.total for one in this_month).microdollars / 1e6 / budget
     meter = el("meter", f"{100 * part:.0f} %", value=f"{min(part, 1):.3f}", min=0, max=1, high="0.8", optimum=0,
                aria_label=f"{100 * part:.0f} % of the budget is spent")  # fmt: skip
     return el("div", title, el("strong", f"{100 * part:.0f} % of ${budget:,.0f}"), meter,

@@ -40,7 +40,7 @@ def show(request: PageRequest) -> Html | Response:
     is_long = stored.overview.messages > MAX_AT_ONCE and branch <= stored.overview.branches
     if is_long and not at and not request.state.open_chats.has(stored):
         return StreamingResponse(_piece_by_piece(request.state, stored, branch), media_type="text/html")
-    chat_view = _chat_view(request)
+    chat_view = _chat_view(request, stored)
     if at and at not in chat_view.branch_messages.at:
         return _lead_to(request, chat_view, at)
     shown = chat_view.shown(at or None)
@@ -203,8 +203,8 @@ def _came_from(request: PageRequest) -> str | None:
     return f"/{said.path.lstrip('/')}{f'?{said.query}' if said.query else ''}" if is_ours else None
 
 
-def _chat_view(request: PageRequest) -> ChatView:
-    reader = request.state.open_chats.open(request.library, request.path("chat"))
+def _chat_view(request: PageRequest, chat: StoredChat | None = None) -> ChatView:
+    reader = request.state.open_chats.open(request.library, chat or request.path("chat"))
     return ChatView(request.library, reader, request.number("branch", 1, least=1))
 
 
