@@ -39,12 +39,12 @@ def test_nothing_is_lost_in_groups_and_tiles(folders: list[FolderValue], most: i
     groups = grouped(folders)
     assert len(groups) <= GROUPS + 1
     assert sum(group.value for group in groups) == sum(folder.value for folder in some)
-    assert sum(branch.folders for group in groups for branch in group.branches) == len(some)
+    assert sum(tree.folders for group in groups for tree in group.trees) == len(some)
     for group in groups:
         tiles = tiles_of(group, most)
         assert len(tiles) <= most
         assert sum(tile.value for tile in tiles) == group.value
-        assert sum(tile.folders for tile in tiles) == sum(branch.folders for branch in group.branches)
+        assert sum(tile.folders for tile in tiles) == sum(tree.folders for tree in group.trees)
         assert [tile.value for tile in tiles] == sorted((tile.value for tile in tiles), reverse=True)
 
 

@@ -40,33 +40,33 @@ class FolderValue(NamedTuple):
 
 
 @dataclass
-class Branch:
+class FolderTree:
     """A folder with everything below it, or without that."""
 
     path: str
     own: FolderValue | None = None
-    children: dict[str, "Branch"] = field(default_factory=dict)
+    children: dict[str, "FolderTree"] = field(default_factory=dict)
     value: int = 0
     folders: int = 0
     """How many folders with something in them there are."""
 
-    def divided(self) -> list["Branch"]:
+    def divided(self) -> list["FolderTree"]:
         """Its folders, and itself for what is directly in it."""
-        own = [Branch(self.path, self.own, {}, self.own.value, 1)] if self.own else []
+        own = [FolderTree(self.path, self.own, {}, self.own.value, 1)] if self.own else []
         return own + [_deepest(child) for child in self.children.values()]
 
 
-class BranchGroup(NamedTuple):
-    """Branches that have one colour; those of a tree have its path."""
+class FolderGroup(NamedTuple):
+    """Folders that have one colour. The path is empty for those that are elsewhere."""
 
     name: str
     path: str
-    branches: list[Branch]
+    trees: list[FolderTree]
 
     @property
     def value(self) -> int:
         """All of it."""
-        return sum(branch.value for branch in self.branches)
+        return sum(tree.value for tree in self.trees)
 
 
 class Box(NamedTuple):
@@ -106,14 +106,14 @@ def treemap(folders: Sequence[FolderValue], *, label: str, unit: str, link: Call
     )  # fmt: skip
 
 
-def grouped(folders: Sequence[FolderValue]) -> list[BranchGroup]:
+def grouped(folders: Sequence[FolderValue]) -> list[FolderGroup]:
     """The parts of the tree that the folders are in, the largest first: a few, none of them nearly everything."""
-    root = Branch("")
+    root = FolderTree("")
     for folder in folders:
         if folder.value > 0:
-            for branch in _path_to(root, folder):
-                branch.value += folder.value
-                branch.folders += 1
+            for tree in _path_to(root, folder):
+                tree.value += folder.value
+                tree.folders += 1
     if not root.folders:
         return []
     parts = [_deepest(root)]
@@ -123,14 +123,14 @@ def grouped(folders: Sequence[FolderValue]) -> list[BranchGroup]:
         parts = _largest_first([*parts[0].divided(), *parts[1:]])
     # One more is shown, too, rather than as the only one of the others.
     kept = parts if len(parts) <= GROUPS + 1 else parts[:GROUPS]
-    names = names_of([branch.path for branch in kept])
-    groups = [BranchGroup(names[branch.path], branch.path, [branch]) for branch in kept]
-    return [*groups, BranchGroup(OTHERS, "", parts[len(kept) :])] if len(kept) < len(parts) else groups
+    names = names_of([tree.path for tree in kept])
+    groups = [FolderGroup(names[tree.path], tree.path, [tree]) for tree in kept]
+    return [*groups, FolderGroup(OTHERS, "", parts[len(kept) :])] if len(kept) < len(parts) else groups
 
 
-def tiles_of(group: BranchGroup, most: int) -> list[Branch]:
-    """The branches to draw, the largest first: divided while there is room, and one for those that are too many."""
-    tiles = _largest_first(group.branches)
+def tiles_of(group: FolderGroup, most: int) -> list[FolderTree]:
+    """The trees to draw, the largest first: divided while there is room, and one for those that are too many."""
+    tiles = _largest_first(group.trees)
     while (at := _divisible(tiles, most)) is not None:
         tiles = _largest_first([*tiles[:at], *tiles[at].divided(), *tiles[at + 1 :]])
     if len(tiles) == 1 and tiles[0].children:
@@ -141,7 +141,7 @@ def tiles_of(group: BranchGroup, most: int) -> list[Branch]:
         return tiles
     rest = tiles[most - 1 :]
     number = sum(tile.folders for tile in rest)
-    others = Branch(f"{number:,} other folders", None, {}, sum(tile.value for tile in rest), number)
+    others = FolderTree(f"{number:,} other folders", None, {}, sum(tile.value for tile in rest), number)
     return _largest_first([*tiles[: most - 1], others])
 
 
@@ -173,36 +173,36 @@ def _worst(areas: Sequence[float], side: float) -> float:
     return max(side**2 * max(areas) / whole**2, whole**2 / (side**2 * min(areas)))
 
 
-def _divisible(tiles: Sequence[Branch], most: int) -> int | None:
+def _divisible(tiles: Sequence[FolderTree], most: int) -> int | None:
     """The place of the largest tile whose folders there is room for."""
     room = most - len(tiles) + 1
     return next((at for at, tile in enumerate(tiles) if tile.children and len(tile.divided()) <= room), None)
 
 
-def _path_to(root: Branch, folder: FolderValue) -> Iterator[Branch]:
-    """The branches above a folder and its own, which are made if they are missing."""
+def _path_to(root: FolderTree, folder: FolderValue) -> Iterator[FolderTree]:
+    """The trees above a folder and its own, which are made if they are missing."""
     yield root
-    branch, path = root, ""
+    tree, path = root, ""
     for part in clean_line(folder.path).replace("\\", "/").rstrip("/").split("/"):
         path = f"{path}{part}/"
-        branch = branch.children.setdefault(part, Branch(path.rstrip("/") or "/"))
-        yield branch
-    branch.own = folder
+        tree = tree.children.setdefault(part, FolderTree(path.rstrip("/") or "/"))
+        yield tree
+    tree.own = folder
 
 
-def _largest_first(branches: Sequence[Branch]) -> list[Branch]:
-    return sorted(branches, key=lambda branch: (-branch.value, branch.path))
+def _largest_first(trees: Sequence[FolderTree]) -> list[FolderTree]:
+    return sorted(trees, key=lambda tree: (-tree.value, tree.path))
 
 
-def _deepest(branch: Branch) -> Branch:
+def _deepest(tree: FolderTree) -> FolderTree:
     """What has only one folder in it is that folder."""
-    while branch.own is None and len(branch.children) == 1:
-        (branch,) = branch.children.values()
-    return branch
+    while tree.own is None and len(tree.children) == 1:
+        (tree,) = tree.children.values()
+    return tree
 
 
 def _tile(
-    tile: Branch, name: str, box: Box, number: int, *, is_other: bool, unit: str, link: Callable[[str], str | None]
+    tile: FolderTree, name: str, box: Box, number: int, *, is_other: bool, unit: str, link: Callable[[str], str | None]
 ) -> Html:
     is_folder = tile.own is not None and not tile.children
     told = tile.own.told if tile.own and is_folder else f"{tile.value:,} {unit} in {plural(tile.folders, 'folder')}"
