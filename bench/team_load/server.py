@@ -21,6 +21,7 @@ from backscroll.team.devices import Credential, new_device
 from backscroll.team.people import Person, first_link, new_person, new_team, people, set_members
 from backscroll.team.serve import prepare
 from backscroll.team.sessions import begin_session
+from backscroll.team.web_role import as_web
 from bench.peers import free_port
 
 READY_SECONDS = 60.0
@@ -90,7 +91,8 @@ def start_web(stack: ExitStack, server: LoadServer) -> str:
 
 def _start(stack: ExitStack, server: LoadServer, name: str, *words: str) -> None:
     command = [sys.executable, "-P", "-m", "backscroll", "server", *words, "--data", str(server.folder / "data")]
-    command += ["--objects", str(server.folder / "objects"), "--database", server.database.address]
+    address = as_web(server.database.address) if words[0] == "web" else server.database.address
+    command += ["--objects", str(server.folder / "objects"), "--database", address]
     log = stack.enter_context((server.folder / f"{name.replace(' ', '-')}.log").open("ab"))
     environment = {**os.environ, "BACKSCROLL_LIBRARY": str(server.folder / "unused")}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
