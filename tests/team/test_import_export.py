@@ -89,7 +89,7 @@ def place(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) 
 def test_a_person_is_exported_byte_for_byte(place: Place) -> None:
     to = place.folder / "ada"
     place.served.signed_in("ada").submit("/prompts", name="feed", text="feed {{animal}}", tags="zoo")
-    assert "1 people" in place.command("export", to, "--person", "ada")
+    assert "1 person" in place.command("export", to, "--person", "ada")
     sent = session_file("zoo", ZOO) | session_file("shop", SHOP)
     written = {path.name: path.read_bytes() for path in to.rglob("*.jsonl")}
     assert written == {Path(name).name: data for name, data in sent.items()}

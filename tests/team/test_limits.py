@@ -166,5 +166,5 @@ def test_a_person_who_sends_too_much_waits(served: Served, tmp_path: Path, monke
     waited: list[float] = []
     monkeypatch.setattr(machine.remote, "_sleep", waited.append)
     machine.push(a=SAID)  # the credit of 64 seconds is overdrawn once
-    with pytest.raises(BackscrollError, match="ada has sent much"):
+    with pytest.raises(BackscrollError, match="ada has sent too much"):
         machine.push(b=MORE)
