@@ -90,10 +90,13 @@ def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: 
 
 def test_who_agreed_is_listed_by_name_until_they_take_it_back(demo: DemoServed) -> None:
     ada, ben, liz = (demo.browser(handle) for handle in ("ada", "ben", "liz"))
+    ada.submit("/team-spend/rule", shown="1")
+    assert "Your organisation decided" in liz.get("/account").text
     ada.submit("/team-spend/rule", shown="")
     page = f"/team-spend?by=person&{EVER}"
     try:
         assert _amounts(liz.get(page).text) == {}
+        assert "Show what I spend by name" in liz.get("/account").text
         assert "Stop showing it" in liz.submit("/account/spend", agreed="1").text
         own = _shown(sum(_own(liz, "model").values()))
         for browser in (ada, liz):

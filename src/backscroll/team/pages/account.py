@@ -11,7 +11,7 @@ from backscroll.team.pages.parts import button, field, moment_text, secret_box, 
 from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
-from backscroll.team.spend import agree_to_be_named, agreed_to_be_named
+from backscroll.team.spend import agree_to_be_named, agreed_to_be_named, shows_small_sums
 
 SCOPES = {"mcp": "agents, over MCP", "read": "programs, over the HTTP API", "metrics": "metrics, for Prometheus"}
 
@@ -57,6 +57,9 @@ def _named(request: TeamRequest) -> Html:
     if request.person.handle in agreed_to_be_named(request.connection, request.person.org):
         told = "Leads of your teams, administrators and auditors see by name what you spend. "
         return el("p", told, button("/account/spend", "Stop showing it", ("agreed", ""), style=""))
+    if shows_small_sums(request.connection, request.person.org):
+        told = "Your organisation decided that leads, administrators and auditors see what each person spends."
+        return el("p", told)
     told = (
         "Leads of your teams, administrators and auditors see sums of several people. If you agree, they also see by"
         " name what you spend, to compare it with others. You can take that back at any time. "
