@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
+from backscroll.team.serve import ServerPlace, open_database
 from tests.support.command import run_command
 from tests.support.processes import until
 from tests.sync.support import SESSION, Device
@@ -87,3 +89,21 @@ def test_a_server_that_would_not_be_safe_does_not_start(folder: Path, postgres: 
     )
     assert done.returncode == 2
     assert "BACKSCROLL_OIDC_SECRET" in done.stderr
+
+
+def test_a_database_that_ends_by_itself_is_started_again(folder: Path, postgres: EmbeddedPostgres) -> None:
+    del postgres
+    number = folder / "data" / "postgres" / "data" / "postmaster.pid"
+
+    def answers(address: str) -> bool:
+        try:
+            with psycopg.connect(address) as connection:
+                return connection.execute("select 1").fetchone() == (1,)
+        except psycopg.OperationalError:
+            return False
+
+    with open_database(ServerPlace(folder / "data")) as database:
+        before = number.read_text().split()[0]
+        os.kill(int(before), signal.SIGKILL)
+        until(lambda: number.exists() and number.read_text().split()[:1] not in ([], [before]))
+        until(lambda: answers(database.address))

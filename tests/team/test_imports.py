@@ -16,7 +16,7 @@ from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.holds import place_hold, release_hold
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import person_of
-from backscroll.team.session_copies import Standing, compared
+from backscroll.team.session_copies import CopyState, compared
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file
@@ -223,10 +223,10 @@ def test_masks_make_no_difference_between_two_copies_of_a_session() -> None:
 
     masked = sent(one, data)
     assert TOKEN.encode() not in masked
-    assert compared(data, masked, leaving) is Standing.EQUAL
-    assert compared(longer, masked, leaving) is Standing.LONGER
-    assert compared(data, sent(one, longer), leaving) is Standing.EQUAL
-    assert compared(data, ArrivalMasks().segment("a.jsonl", data), leaving) is Standing.EQUAL
-    assert compared(data, masked) is Standing.CONFLICT  # to be imported in full
-    assert compared(data.replace(b"is fed", b"is not"), masked, leaving) is Standing.CONFLICT
-    assert compared(data + b'{"torn', data) is Standing.EQUAL
+    assert compared(data, masked, leaving) is CopyState.EQUAL
+    assert compared(longer, masked, leaving) is CopyState.LONGER
+    assert compared(data, sent(one, longer), leaving) is CopyState.EQUAL
+    assert compared(data, ArrivalMasks().segment("a.jsonl", data), leaving) is CopyState.EQUAL
+    assert compared(data, masked) is CopyState.CONFLICT  # to be imported in full
+    assert compared(data.replace(b"is fed", b"is not"), masked, leaving) is CopyState.CONFLICT
+    assert compared(data + b'{"torn', data) is CopyState.EQUAL

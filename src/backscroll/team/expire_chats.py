@@ -111,6 +111,3 @@ def _remove_from_objects(database: "Database", objects: Remote, libraries: Libra
 
 def _is_forgotten(archive: "Archive", device: str, home: str, path: str) -> bool:
     return archive.is_forgotten(home, path, device)
-
-
-UNFINISHED: Final = "select is_unfinished from retention_run where person = %s"

@@ -13,7 +13,7 @@ from backscroll.disk import private_folder, write_private
 from backscroll.files.layout import LeftOut, place_of
 from backscroll.files.names import project_folder
 from backscroll.team.claudelens import read_claudelens
-from backscroll.team.session_copies import Standing, compared
+from backscroll.team.session_copies import CopyState, compared
 
 SESSION: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 PROJECTS: Final = "projects"
@@ -67,10 +67,10 @@ def _put(done: LaidOut, folder: Path, path: str, data: bytes, facts: os.stat_res
             done.files.append((home, path))
             break
         standing = compared(data, target.read_bytes())
-        if standing is Standing.EQUAL:
+        if standing is CopyState.EQUAL:
             done.copies += 1
             return
-        if standing is Standing.LONGER:
+        if standing is CopyState.LONGER:
             done.copies += 1
             break
     if home not in done.homes:

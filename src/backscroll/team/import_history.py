@@ -29,13 +29,13 @@ from backscroll.team.jobs import want
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person
 from backscroll.team.project_rules import masks_arrivals
-from backscroll.team.session_copies import KeptSessions, Standing
+from backscroll.team.session_copies import CopyState, KeptSessions
 from backscroll.team.undo_import import JOB as UNDO
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
 
-UNSENT: Final = frozenset({Standing.EQUAL, Standing.FORGOTTEN})
+UNSENT: Final = frozenset({CopyState.EQUAL, CopyState.FORGOTTEN})
 
 
 class ImportedFile(NamedTuple):
@@ -43,7 +43,7 @@ class ImportedFile(NamedTuple):
 
     path: str
     size: int
-    standing: Standing
+    standing: CopyState
 
 
 @dataclass
@@ -59,10 +59,10 @@ class Imported:
     """The machine as which it was sent; empty for a trial, and if there was nothing to send."""
 
     @property
-    def totals(self) -> dict[Standing, int]:
+    def totals(self) -> dict[CopyState, int]:
         """How many files there are of each standing."""
         found = Counter(one.standing for one in self.files)
-        return {standing: found[standing] for standing in Standing}
+        return {standing: found[standing] for standing in CopyState}
 
     @property
     def sent(self) -> list[ImportedFile]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
@@ -41,6 +41,9 @@ BODY_SECONDS: Final = 600.0
 """For a device to send an object over a slow line."""
 RESTART_SECONDS: Final = 5.0
 NEEDED: Final = ("psycopg", "cryptography", "prometheus_client")
+
+if TYPE_CHECKING:
+    from backscroll.store.postgres.embedded import EmbeddedPostgres
 
 log = logging.getLogger(__name__)
 
@@ -98,12 +101,36 @@ def open_database(place: ServerPlace) -> Iterator[Database]:
     _prepare_folder(place, 0o711)
     if system.user_id() == 0:
         place.data.chmod(0o711)  # PostgreSQL runs as another user, who has to get through to its folder
-    with EmbeddedPostgres(place.data / "postgres") as postgres:
+    with EmbeddedPostgres(place.data / "postgres") as postgres, _kept_running(postgres):
         database = Database(postgres.url())
         try:
             yield database
         finally:
             database.close()
+
+
+@contextmanager
+def _kept_running(postgres: "EmbeddedPostgres") -> Iterator[None]:
+    """Start PostgreSQL again whenever it ends by itself, such as after a full disk."""
+    stop = threading.Event()
+
+    def keep_running() -> None:
+        while not stop.is_set():
+            code = postgres.wait()
+            if stop.is_set():
+                return
+            log.error("PostgreSQL ended with code %d; starting it again", code)
+            try:
+                postgres.restart()
+            except BackscrollError as error:
+                log.error("%s; trying again", error)
+                stop.wait(RESTART_SECONDS)
+
+    threading.Thread(target=keep_running, name="postgres", daemon=True).start()
+    try:
+        yield
+    finally:
+        stop.set()
 
 
 def _prepare_folder(place: ServerPlace, mode: int) -> None:

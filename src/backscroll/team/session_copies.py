@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 MASK: Final = re.compile(rb"\[redacted(?:: [^\]]*)?\]\**")
 
 
-class Standing(StrEnum):
-    """How a file stands to what is there."""
+class CopyState(StrEnum):
+    """How an imported file compares with what is there."""
 
     NEW = "new"
     """Nothing of this session is there."""
@@ -32,21 +32,21 @@ class Standing(StrEnum):
     """The session was forgotten or has expired, and does not come back."""
 
 
-def compared(data: bytes, there: bytes, leaving: Callable[[bytes], bytes | None] = lambda line: line) -> Standing:
+def compared(data: bytes, there: bytes, leaving: Callable[[bytes], bytes | None] = lambda line: line) -> CopyState:
     """How a file stands to another one of its session. `leaving` is what a line of it will be, with its secrets masked.
 
     An unfinished last line does not count.
     """
     if there.startswith(data):
-        return Standing.EQUAL
+        return CopyState.EQUAL
     for line, other in zip_longest(_lines(data), _lines(there)):
         if line is None:
-            return Standing.EQUAL
+            return CopyState.EQUAL
         if other is None:
-            return Standing.LONGER
+            return CopyState.LONGER
         if line != other and _unmarked(leaving(line) or b"") != _unmarked(other):
-            return Standing.CONFLICT
-    return Standing.EQUAL
+            return CopyState.CONFLICT
+    return CopyState.EQUAL
 
 
 class KeptSessions:
@@ -60,15 +60,15 @@ class KeptSessions:
 
     def standing(
         self, home: str, path: str, machine: str, data: bytes, leaving: Callable[[bytes], bytes | None]
-    ) -> Standing:
+    ) -> CopyState:
         """How the file of a machine would stand to what is kept: to the copy that is nearest to it."""
         if self._archive is None:
-            return Standing.NEW
+            return CopyState.NEW
         if self._archive.is_forgotten(home, path, machine):
-            return Standing.FORGOTTEN
+            return CopyState.FORGOTTEN
         found = {compared(data, there, leaving) for there in self._contents(path)}
-        order = (Standing.EQUAL, Standing.LONGER, Standing.CONFLICT)
-        return next((standing for standing in order if standing in found), Standing.NEW)
+        order = (CopyState.EQUAL, CopyState.LONGER, CopyState.CONFLICT)
+        return next((standing for standing in order if standing in found), CopyState.NEW)
 
     def _contents(self, path: str) -> Iterable[bytes]:
         for file in self._files.get(_name(path), ()):

@@ -42,7 +42,7 @@ class PromptWords(NamedTuple):
     words: frozenset[str]
 
 
-class Standing(NamedTuple):
+class TopicWord(NamedTuple):
     """A word that stands out in a group."""
 
     word: str
@@ -71,7 +71,7 @@ def topics(library: Library, asked: ReportRequest, by: str = "project") -> Repor
     return Report((by, *COLUMNS), rows, facts, _notes(facts, by))
 
 
-def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int) -> list[Standing]:
+def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int) -> list[TopicWord]:
     """The words of a group that stand out among all of them, of which `counted` has the prompts of each word."""
     here: Counter[str] = Counter()
     chats: dict[str, set[str]] = defaultdict(set)
@@ -91,7 +91,7 @@ def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int
         rest = counted[word] - number
         score = log_odds(number, size, rest, other)
         if score >= LEAST_SCORE:
-            found.append(Standing(word, len(chats[word]), number, number / size, rest / other, score))
+            found.append(TopicWord(word, len(chats[word]), number, number / size, rest / other, score))
     return sorted(found, key=lambda one: (-one.score, one.word))[:WORDS]
 
 

@@ -104,6 +104,16 @@ class EmbeddedPostgres:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
 
+    def wait(self) -> int:
+        """Wait until the server ends, and return its exit code."""
+        return self._process.wait() if self._process else 0
+
+    def restart(self) -> None:
+        """Start the server again after it ended by itself; CannotRunPostgres if that fails."""
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
+        self._launch()
+
     def __enter__(self) -> Self:
         return self.start()
 
