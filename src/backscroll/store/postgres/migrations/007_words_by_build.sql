@@ -36,7 +36,7 @@ do $$ begin
 exception when feature_not_supported then null;
 end $$;
 alter table words alter tsv set statistics 0; -- which words are looked for is never known when a plan is made
-create index words_tsv on words using gin (tsv) with (gin_pending_list_limit = 1024);
+create index words_tsv on words using gin (tsv) with (gin_pending_list_limit = 256); -- each search reads that list
 
 -- A query is a text in which U+E000 stands for the build, before each word.
 create function of_build(query text, build int) returns tsquery language sql immutable parallel safe
