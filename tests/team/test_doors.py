@@ -115,7 +115,7 @@ def test_a_machine_is_let_in_by_a_person_and_out_again(served: Served) -> None:
     assert (let_in.device, let_in.org) == ("admin/laptop", "Team")
     remote = open_remote(served.url, let_in.credential)
     assert list(remote.list()) == []
-    with pytest.raises(UsageError, match="answered already"):
+    with pytest.raises(UsageError, match="already answered"):
         wait_to_connect(served.url, asked)
     page = browser.get("/devices").text
     assert "admin/laptop" in page
