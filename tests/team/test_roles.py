@@ -9,11 +9,11 @@ import pytest
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.erasures import ask_erasure
-from backscroll.team.people import ROLES, Person, disable, invite, person_of
+from backscroll.team.people import ROLES, Person, disable, invite, invite_again, person_of
 from backscroll.team.roles import change_role
 from tests.support.postgres import fresh_database
 from tests.team.sending import invited, owner_of_server
-from tests.team.served import Served, serving
+from tests.team.served import PASSWORD, Served, serving
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -106,6 +106,21 @@ def test_an_owner_is_always_left(served: Served) -> None:
     assert owner.submit("/people/admin/role", role="member").url.path == "/people"
     assert _role(served, "admin") == "member"
     assert served.signed_in("ada").submit("/people/ada/role", role="admin").status_code == 400
+
+
+def test_a_link_that_an_administrator_has_never_lets_them_in_as_an_owner(served: Served) -> None:
+    (ann,) = invited(served, "ann", role="admin")
+    invited(served, "bob")
+    owner = served.signed_in("admin")
+    with served.context.database.transaction() as connection:
+        known, new = invite_again(connection, ann, "bob"), invite(connection, ann, "eva", "Eva", "member")
+    assert owner.submit("/people/bob/role", role="owner").status_code == 200
+    assert "has been used already, or has expired" in served.browser().get(f"/welcome?link={known}").text
+    refused = owner.submit("/people/eva/role", role="owner")
+    assert refused.status_code == 400
+    assert "eva has not joined yet" in refused.text
+    served.browser().submit("/welcome", link=new, password=PASSWORD)
+    assert owner.submit("/people/eva/role", role="owner").status_code == 200
 
 
 def test_nobody_acts_on_a_right_that_was_taken_meanwhile(served: Served) -> None:

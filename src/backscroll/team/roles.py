@@ -40,5 +40,14 @@ def change_role(connection: "Connection", by: Person, handle: str, role: str) ->
     if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
         raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     check_other_owner(connection, person)
+    if role == "owner":
+        _end_links(connection, person)
     connection.execute("update person set role = %s where id = %s", (role, person.id))
     record(connection, by.org, by.handle, "person.role", handle, f"{person.role} → {role}")
+
+
+def _end_links(connection: "Connection", person: Person) -> None:
+    """Nobody who is not an owner may hold a link with which they could sign in as one."""
+    if person.handle in not_joined(connection, person.org):
+        raise UsageError(f"{person.handle} has not joined yet", "make them an owner once they have signed in")
+    connection.execute("delete from invitation where person = %s and used is null", (person.id,))

@@ -66,8 +66,8 @@ def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
     if not by.is_administrator or one.role not in choices or is_only_owner:
         return one.role
     menu = [el("option", role, value=role, selected=role == one.role) for role in choices]
-    ask = f"Change your own role? What only {'an owner' if one.role == 'owner' else 'an administrator'} may do is then"
-    ask += " up to others, and so is giving it back."
+    who = "owner" if one.role == "owner" else "administrator"
+    ask = f"Change your own role? You give up what an {who} may do, and only another {who} can give it back."
     return el(
         "form",
         el("select", menu, name="role", aria_label=f"Role of {one.handle}"),
