@@ -14,7 +14,7 @@ from backscroll.team.app import ROUTES
 from backscroll.team.database import Database
 from backscroll.team.export_history import export_history
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, accept, invite_again, new_org, new_person, people, person_of
+from backscroll.team.people import Person, accept, invite_by_operator, new_org, new_person, people, person_of
 from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
@@ -73,9 +73,9 @@ def _other_org(database: Database) -> Person:
         org = new_org(connection, "Other")
         new_person(connection, org, "zadmin", "Zadmin", role="owner")
         new_person(connection, org, "zoe", "Zoe")
-        owner = person_of(connection, org, "zadmin")
         for handle in ("zadmin", "zoe"):
-            accept(connection, invite_again(connection, owner, handle), PASSWORD)
+            person = person_of(connection, org, handle)
+            accept(connection, invite_by_operator(connection, org, person.id, handle), PASSWORD)
         return person_of(connection, org, "zoe")
 
 

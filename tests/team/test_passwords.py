@@ -113,6 +113,16 @@ def test_the_operator_has_a_way_back(house: House) -> None:
     assert "not an owner" in refused.stderr
 
 
+def test_connecting_with_the_provider_is_no_way_around_the_current_password(house: House) -> None:
+    invited(house.served, "ada")
+    ada = house.served.signed_in("ada")
+    ada.follow_redirects = False
+    link = ada.submit("/account/provider").headers["location"].partition("link=")[2].partition("&")[0]
+    told = house.served.browser().submit("/welcome", link=link, password="staple of another horse").text
+    assert "A link that you made for yourself sets no password" in told
+    house.served.signed_in("ada")
+
+
 def test_without_a_password_the_page_says_how_one_signs_in(house: House) -> None:
     invited(house.served, "ada")
     eva = house.through_provider("eva", house.link("eva", is_new=True))

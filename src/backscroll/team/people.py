@@ -164,6 +164,11 @@ def accept(connection: "Connection", secret: str, password: str) -> Person:
     person = invited(connection, secret)
     if forbids_passwords(connection, person.org):
         raise UsageError("passwords are switched off here", "sign in through your organisation")
+    own = connection.execute(
+        "select 1 from invitation where digest = %s and invited_by = person", (digest(secret),)
+    ).fetchone()
+    if own:  # a password is changed by those who know it, also in a session that someone else took over
+        raise UsageError("a link that you made for yourself sets no password", "change it on Account")
     stored = hash_password(password)
     connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
     connection.execute("update person set password = %s where id = %s", (stored, person.id))
