@@ -70,6 +70,19 @@ def test_a_team_can_have_several_leads(page: Page) -> None:
     expect(leads.get_by_label("ben")).not_to_be_checked()
 
 
+def test_a_role_is_changed_with_the_keyboard_and_back(page: Page) -> None:
+    page.goto("/people")
+    role = page.get_by_label("Role of ben", exact=True)
+    for chosen in ("auditor", "member"):
+        role.select_option(chosen)
+        role.press("Tab")
+        expect(page.get_by_role("button", name="Save the role of ben")).to_be_focused()
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        expect(role).to_have_value(chosen)
+    expect(page.get_by_label("Role of ada", exact=True)).to_have_count(0)  # the only owner
+
+
 def test_what_cannot_be_undone_is_confirmed_first(page: Page) -> None:
     page.goto("/devices")
     row = page.get_by_role("row").filter(has_text="ben/workstation")

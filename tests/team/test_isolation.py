@@ -14,7 +14,7 @@ from backscroll.team.app import ROUTES
 from backscroll.team.database import Database
 from backscroll.team.export_history import export_history
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, accept, invite_again, new_org, new_person, people, person_of
+from backscroll.team.people import Person, accept, invite_by_operator, new_org, new_person, people, person_of
 from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
@@ -73,9 +73,9 @@ def _other_org(database: Database) -> Person:
         org = new_org(connection, "Other")
         new_person(connection, org, "zadmin", "Zadmin", role="owner")
         new_person(connection, org, "zoe", "Zoe")
-        owner = person_of(connection, org, "zadmin")
         for handle in ("zadmin", "zoe"):
-            accept(connection, invite_again(connection, owner, handle), PASSWORD)
+            person = person_of(connection, org, handle)
+            accept(connection, invite_by_operator(connection, org, person.id, handle), PASSWORD)
         return person_of(connection, org, "zoe")
 
 
@@ -160,7 +160,9 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
         for method in (route.methods or set()) - {"HEAD"}:
             for handle in ("zadmin", "zoe"):
                 headers = {"origin": two.served.url, "sec-fetch-site": "same-origin"}
-                data = {"member": "zoe", "confirm": "ada", "handle": "ada"} if method == "POST" else None
+                data = (
+                    {"member": "zoe", "confirm": "ada", "handle": "ada", "role": "owner"} if method == "POST" else None
+                )
                 answer = two.browsers[handle].request(method, path, headers=headers, data=data)
                 assert answer.status_code == 404, (method, path, handle)
                 tried += 1
@@ -275,6 +277,7 @@ MATRIX = {
     "GET /people": "owner admin auditor member service",
     "GET /account": "owner admin auditor member service",
     "POST /account/provider": "",  # there is no provider here
+    "POST /account/password": "owner admin auditor member service",
     "POST /account/spend": "owner admin auditor member service",
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",
@@ -291,6 +294,7 @@ MATRIX = {
     "POST /people": "owner admin",
     "POST /people/bystander/invite": "owner admin",
     "POST /people/bystander/disable": "owner admin",
+    "POST /people/bystander/role": "owner admin",
     "POST /teams": "owner admin",
     "POST /retention": "owner admin",
     "GET /project-rules": "owner admin",
@@ -330,6 +334,14 @@ def test_what_each_role_may_open_and_do(by_role: dict[str, Browser], what: str) 
         if method == "GET":
             status = browser.get(path).status_code
         else:  # forms of which nothing comes, also where they are allowed
-            form = {"handle": "ada", "confirm": "no", "reason": "", "days": "0", "undo": "1", "action": "delete"}
+            form = {
+                "handle": "ada",
+                "confirm": "no",
+                "reason": "",
+                "days": "0",
+                "undo": "1",
+                "action": "delete",
+                "role": "",
+            }
             status = browser.submit(path, **form).status_code
         assert (status != 404) == (role in MATRIX[what].split()), (role, status)

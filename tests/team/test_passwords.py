@@ -111,3 +111,34 @@ def test_the_operator_has_a_way_back(house: House) -> None:
     refused = run_command("server", "allow-passwords", "--owner", "ada", *where)
     assert refused.returncode != 0
     assert "not an owner" in refused.stderr
+
+
+def test_connecting_with_the_provider_is_no_way_around_the_current_password(house: House) -> None:
+    invited(house.served, "ada")
+    ada = house.served.signed_in("ada")
+    ada.follow_redirects = False
+    link = ada.submit("/account/provider").headers["location"].partition("link=")[2].partition("&")[0]
+    told = house.served.browser().submit("/welcome", link=link, password="staple of another horse").text
+    assert "A link that you made for yourself sets no password" in told
+    house.served.signed_in("ada")
+
+
+def test_without_a_password_the_page_says_how_one_signs_in(house: House) -> None:
+    invited(house.served, "ada")
+    eva = house.through_provider("eva", house.link("eva", is_new=True))
+    page = eva.get("/account").text
+    assert "You have no password: you sign in through your organisation." in page
+    assert 'type="password"' not in page
+    form = {"current": PASSWORD, "new": "staple of another horse", "again": "staple of another horse"}
+    refused = eva.submit("/account/password", **form)
+    assert refused.status_code == 400
+    assert "you sign in through your organisation" in refused.text
+
+    ada = house.through_provider("ada", house.link("ada"))
+    assert 'action="/account/password"' in ada.get("/account").text, "she has both"
+    owner = house.through_provider("admin", house.link("admin"))
+    owner.submit("/sign-in-test/passwords", forbid="1")
+    assert "Passwords are switched off here" in ada.get("/account").text
+    assert ada.submit("/account/password", **form).status_code == 400
+    owner.submit("/sign-in-test/passwords", forbid="")
+    house.served.signed_in("ada")

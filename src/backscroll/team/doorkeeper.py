@@ -92,6 +92,8 @@ class Doorkeeper:
                 is_api = is_agent or (path.startswith((PREFIX, "/metrics")) and request.method in SAFE)
                 if found is None or needed not in found.scopes or not is_api:
                     return None
+                if needed == "metrics" and not found.person.is_administrator:  # who made the key is one no more
+                    return None
                 count_request(connection, found)
                 return found.person
             secret = request.cookies.get(self._context.cookie)

@@ -11,7 +11,8 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
 from backscroll.team.holds import HeldError, holds_on, lock_person
 from backscroll.team.jobs import want
-from backscroll.team.people import Person, person_of
+from backscroll.team.people import Person, administrator_now, person_of
+from backscroll.team.roles import check_other_owner
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -48,6 +49,7 @@ def find_by_name(connection: "Connection", name: str) -> Person:
 
 def ask_erasure(connection: "Connection", by: Person | None, handle: str, org: int, reason: str = "") -> None:
     """Have a person erased. Without `by` it was asked on the command line of the server."""
+    by = administrator_now(connection, by) if by else None
     person = person_of(connection, org, handle)
     _check_asker(connection, by, person)
     lock_person(connection, person.id)
@@ -70,12 +72,7 @@ def _check_asker(connection: "Connection", by: Person | None, person: Person) ->
         raise UsageError("you cannot erase yourself", "ask another owner")
     if by is not None and person.role == "owner" and by.role != "owner":
         raise UsageError("only an owner can erase an owner", "ask an owner")
-    others = connection.execute(
-        "select 1 from person where org = %s and role = 'owner' and disabled is null and id <> %s",
-        (person.org, person.id),
-    ).fetchone()
-    if person.role == "owner" and others is None:
-        raise UsageError(f"{person.handle} is the only owner", "make another one first")
+    check_other_owner(connection, person)
 
 
 def lock_out(connection: "Connection", person: int) -> None:

@@ -1,17 +1,67 @@
-"""Forbid passwords in an organisation: its people then sign in through the identity provider. And the way back."""
+"""Change one's own password. Forbid passwords in an organisation, and allow them again.
+
+Where they are forbidden, people sign in through the identity provider.
+"""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
-from backscroll.team.people import Person, invite_by_operator
+from backscroll.team.people import Person, forbids_passwords, invite_by_operator
+from backscroll.team.secrets import digest, hash_password, is_password
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
 RECENTLY: Final = timedelta(days=7)
 """So lately an owner must have signed in through the provider for passwords to be forbidden."""
+
+
+class PasswordOf(NamedTuple):
+    """What is known of how a person signs in."""
+
+    stored: str | None
+    through_provider: bool
+    forbidden: bool
+    """Whether nobody in the organisation may use a password."""
+
+    @property
+    def why_none(self) -> str:
+        """Why the person cannot change a password, and how they sign in; nothing if they can."""
+        if self.forbidden:
+            return "Passwords are switched off here: you sign in through your organisation."
+        if self.stored is not None:
+            return ""
+        if self.through_provider:
+            return "You have no password: you sign in through your organisation."
+        return "You have no password: you signed in with a link of this demo."
+
+
+def password_of(connection: "Connection", person: Person) -> PasswordOf:
+    """Whether a person has a password and may use it."""
+    row = connection.execute("select password, subject from person where id = %s", (person.id,)).fetchone()
+    stored, subject = row or (None, None)
+    return PasswordOf(stored, subject is not None, forbids_passwords(connection, person.org))
+
+
+def change_password(connection: "Connection", person: Person, current: str, new: str, session: str) -> bool:
+    """Give a person a new password if they know the current one; False if they do not.
+
+    Their other sessions end, and links by which they or an administrator could set a password stop working. `session`
+    is the secret of the one that stays.
+    """
+    known = password_of(connection, person)
+    if known.why_none:
+        raise UsageError(known.why_none.rstrip("."), "see Account")
+    stored = hash_password(new)
+    if not is_password(current, known.stored):
+        return False
+    connection.execute("update person set password = %s where id = %s", (stored, person.id))
+    connection.execute("delete from web_session where person = %s and digest <> %s", (person.id, digest(session)))
+    connection.execute("delete from invitation where person = %s and used is null", (person.id,))
+    record(connection, person.org, person.handle, "password.change", person.handle)
+    return True
 
 
 def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -> None:

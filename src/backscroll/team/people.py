@@ -13,7 +13,7 @@ from backscroll.team.secrets import digest, hash_password, is_password, new_secr
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
-ROLES: Final = ("owner", "admin", "auditor", "member", "service")
+ROLES: Final = ("member", "service", "auditor", "admin", "owner")
 ADMINISTRATORS: Final = frozenset({"owner", "admin"})
 AUDITORS: Final = frozenset({"owner", "auditor"})
 INVITATION: Final = timedelta(days=7)
@@ -164,6 +164,11 @@ def accept(connection: "Connection", secret: str, password: str) -> Person:
     person = invited(connection, secret)
     if forbids_passwords(connection, person.org):
         raise UsageError("passwords are switched off here", "sign in through your organisation")
+    own = connection.execute(
+        "select 1 from invitation where digest = %s and invited_by = person", (digest(secret),)
+    ).fetchone()
+    if own:  # a password is changed by those who know it, also in a session that someone else took over
+        raise UsageError("a link that you made for yourself sets no password", "change it on Account")
     stored = hash_password(password)
     connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
     connection.execute("update person set password = %s where id = %s", (stored, person.id))
@@ -218,8 +223,18 @@ def not_joined(connection: "Connection", org: int) -> set[str]:
     return {str(handle) for (handle,) in rows}
 
 
+def administrator_now(connection: "Connection", by: Person) -> Person:
+    """Who asks, as they are now, while nobody else disables or demotes anyone: two owners cannot oust each other."""
+    connection.execute("select pg_advisory_xact_lock(hashtext('roles'), %s)", (by.org,))
+    now = find_person(connection, by.id)
+    if not now.is_administrator:
+        raise UsageError("you are no longer an administrator", "ask one")
+    return now
+
+
 def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = False) -> None:
     """Let a person in no more: sessions end, keys and devices stop working. What they sent stays."""
+    by = administrator_now(connection, by)
     person = person_of(connection, by.org, handle)
     if person.id == by.id or (person.role == "owner" and by.role != "owner"):
         raise UsageError(f"you cannot disable {handle}", "ask another owner")

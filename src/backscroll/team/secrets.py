@@ -37,9 +37,14 @@ def new_code() -> str:
     return f"{letters[:4]}-{letters[4:]}"
 
 
+def is_long_enough(password: str) -> bool:
+    """Whether it is as long as a password must be, and not longer than one may be."""
+    return SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD
+
+
 def hash_password(password: str) -> str:
     """What is stored of a password."""
-    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+    if not is_long_enough(password):
         raise UsageError(f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters", "choose another one")
     salt = secrets.token_bytes(16)
     key = _derive(password, salt, ITERATIONS, LANES, MEMORY_KIB)

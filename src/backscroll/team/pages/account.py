@@ -1,5 +1,8 @@
-"""The account of the person who asks: keys for programs, and signing out."""
+"""The account of the person who asks: their password, keys for programs, and signing out."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -7,18 +10,28 @@ from starlette.responses import Response
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
+from backscroll.team.pages.doors import FAILED, guess_keys
 from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
+from backscroll.team.pages.password_form import password_form
+from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
+from backscroll.team.secrets import LONGEST_PASSWORD, SHORTEST_PASSWORD, is_long_enough
 from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
 from backscroll.team.spend import agree_to_be_named, agreed_to_be_named, shows_small_sums
 
 SCOPES = {"mcp": "agents, over MCP", "read": "programs, over the HTTP API", "metrics": "metrics, for Prometheus"}
 
 
-def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
-    """Who you are here, and your keys."""
+NOTHING_WRONG: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] = NOTHING_WRONG) -> Html:
+    """Who you are here, your password and your keys. `wrong` is about the form for the password."""
     person = request.person
+    if request.get("password") == "changed":
+        notice = el("p", "Your password was changed, and your other sessions have ended.", class_="notice",
+                    role="status")  # fmt: skip
     keys = keys_of(request.connection, person)
     choice = el("select", [el("option", text, value=scope) for scope, text in SCOPES.items()
                            if scope != "metrics" or person.is_administrator], name="scope")  # fmt: skip
@@ -37,6 +50,8 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", f"You are {person.name} ({person.handle}). Your role is {person.role}. ",
            button("/sign-out", "Sign out", style="")),
         _provider(request),
+        el("h2", "Password"),
+        password_form(request, wrong),
         el("h2", "What you spend"),
         _named(request),
         el("h2", "Keys"),
@@ -50,6 +65,23 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("p", "When it quotes a colleague's chat, the colleague sees this under ", el("em", "Who read my chats"),
            f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
+
+
+def change_own_password(request: TeamRequest) -> Html | Response:
+    """Change the password of the person who asks; guesses at the current one count as failed sign-ins."""
+    person = request.person
+    current, new, again = (request.form.get(name, "") for name in ("current", "new", "again"))
+    if not is_long_enough(new):
+        return show(request, wrong={"new": f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters."})
+    if new != again:
+        return show(request, wrong={"again": "The new passwords are not the same."})
+    keys = guess_keys(request, person.handle)
+    FAILED.check(*keys)
+    session = request.http.cookies.get(request.context.cookie, "")
+    if change_password(request.connection, person, current, new, session):
+        return see("/account?password=changed")
+    FAILED.note(*keys)
+    return show(request, wrong={"current": "This is not your current password."})
 
 
 def _named(request: TeamRequest) -> Html:

@@ -51,6 +51,11 @@ class FailedSignIns:
 FAILED: Final = FailedSignIns()
 
 
+def guess_keys(request: TeamRequest, handle: str) -> tuple[str, str]:
+    """What failures are counted by: a handle and an address, and the address."""
+    return f"{request.client} {handle.strip().lower()}", request.client
+
+
 def sign_in(request: TeamRequest) -> Html | Response:
     """The form, and what it sends."""
     if request.http.method != "POST":
@@ -59,8 +64,7 @@ def sign_in(request: TeamRequest) -> Html | Response:
             return enter(request, person_named(request.connection, handle), request.get("next", "/"))
         return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
-    address = request.client
-    keys = (f"{address} {handle}", address)
+    keys = guess_keys(request, handle)
     FAILED.check(*keys)
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:

@@ -19,8 +19,7 @@ from backscroll.team.people import (
     set_members,
     teams,
 )
-
-INVITABLE = ("member", "admin", "auditor", "service")
+from backscroll.team.roles import change_role, owners, roles_to_give
 
 
 def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
@@ -31,9 +30,12 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
     names = {one.id: one.name for one in groups}
     leads = leads_of(request.connection, person.org)
     waiting = not_joined(request.connection, person.org)
+    kept = owners(request.connection, person.org)
     rows = [
         (
-            el("strong", one.handle), one.name, one.role, ", ".join(names[team] for team in one.teams if team in names),
+            el("strong", one.handle), one.name,
+            _role(person, one, is_only_owner=kept == {one.handle}),
+            ", ".join(names[team] for team in one.teams if team in names),
             "disabled" if one.disabled else "invited, not joined yet" if one.handle in waiting else "active",
             _actions(person, one),
         )
@@ -45,7 +47,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         "/people",
         notice,
         table(("Handle", "Name", "Role", "Teams", "Status", ""), rows, ""),
-        _invitation() if person.is_administrator else NOTHING,
+        _invitation(person) if person.is_administrator else NOTHING,
         el("h2", "Teams"),
         table(
             ("Team", "" if person.is_administrator else "Members"),
@@ -56,6 +58,23 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         lead="Everyone on this server. No role gives the right to read the chats of others: each person decides what to"
         " share.",
     )
+
+
+def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
+    """The role of a person; for those who may change it, a form."""
+    choices = roles_to_give(by)
+    if not by.is_administrator or one.role not in choices or is_only_owner:
+        return one.role
+    menu = [el("option", role, value=role, selected=role == one.role) for role in choices]
+    who = "owner" if one.role == "owner" else "administrator"
+    ask = f"Change your own role? You give up what an {who} may do, and only another {who} can give it back."
+    return el(
+        "form",
+        el("select", menu, name="role", aria_label=f"Role of {one.handle}"),
+        el("button", "Save", class_="quiet", aria_label=f"Save the role of {one.handle}"),
+        method="post", action=f"/people/{one.handle}/role", class_="role-form",
+        data_ask=ask if by.id == one.id else None,
+    )  # fmt: skip
 
 
 def _actions(by: Person, one: Person) -> Html:
@@ -72,8 +91,8 @@ def _actions(by: Person, one: Person) -> Html:
     return el("div", again, end, class_="buttons")
 
 
-def _invitation() -> Html:
-    roles = el("select", [el("option", role, value=role) for role in INVITABLE], name="role")
+def _invitation(by: Person) -> Html:
+    roles = el("select", [el("option", role, value=role) for role in roles_to_give(by)], name="role")
     form = el(
         "form",
         field("Handle", "handle", required=True, pattern=HANDLE.pattern, placeholder="ada", autocapitalize="none"),
@@ -140,6 +159,13 @@ def disable_person(request: TeamRequest) -> Response:
     """Disable or enable a person."""
     by = request.administrator()
     disable(request.connection, by, str(request.http.path_params["handle"]), undo=bool(request.form.get("undo")))
+    return see("/people")
+
+
+def change_role_of(request: TeamRequest) -> Response:
+    """Give a person another role."""
+    by = request.administrator()
+    change_role(request.connection, by, str(request.http.path_params["handle"]), request.form.get("role", ""))
     return see("/people")
 
 
