@@ -29,6 +29,7 @@ def test_a_rule_is_made_from_the_list_of_projects_and_removed(page: Page) -> Non
     rules = page.get_by_role("region", name="Applies to")
     expect(rules).to_contain_text("metrics")
     expect(page.get_by_role("heading", name="Machines that do not follow these rules yet")).to_be_visible()
+    page.wait_for_load_state()  # a page asks as soon as its scripts have run
     rules.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("There are no rules: each person chooses")).to_be_visible()
@@ -38,11 +39,13 @@ def test_a_retention_rule_is_made_and_removed(page: Page) -> None:
     page.goto("/retention")
     page.get_by_label("Project (empty").fill("nothing-is-called-so")
     page.get_by_label("Days after").fill("20000")
+    page.wait_for_load_state()  # a page asks as soon as its scripts have run
     page.get_by_role("button", name="Save the rule").click()
     expect(page.get_by_role("dialog")).to_contain_text("removed from the server for good")
     page.get_by_role("dialog").get_by_role("button", name="Save the rule").click()
     row = page.get_by_role("row").filter(has_text="nothing-is-called-so")
     expect(row).to_contain_text("20,000 days")
+    page.wait_for_load_state()  # a page asks as soon as its scripts have run
     row.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("nothing-is-called-so")).to_have_count(0)
