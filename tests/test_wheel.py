@@ -5,6 +5,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "venv", with_pip=False)
     python = folder / "venv" / "bin" / "python"
-    install = ["-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run([sys.executable, *install], check=True, capture_output=True, timeout=300)
+    if find_spec("pip"):
+        install = [sys.executable, "-m", "pip", "--python", str(python), "install"]
+    else:  # uv made this environment
+        install = ["uv", "pip", "install", "--python", str(python)]
+    subprocess.run(
+        [*install, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True, timeout=300
+    )
     (packages,) = (folder / "venv").glob("lib/python*/site-packages")
     # A path in such a file is searched last, and its own .pth files, ours for the checkout among them, do not count.
     (packages / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")

@@ -140,6 +140,8 @@ def test_nothing_is_installed_or_started_from_the_demo(machine: DemoMachine, cha
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_it_and_it_is_removed(machine: DemoMachine, ending: signal.Signals, code: int) -> None:
+    if signal.getsignal(ending) == signal.SIG_IGN:
+        signal.signal(ending, signal.SIG_DFL)  # under nohup a process ignores it, and so do those that it starts
     with machine.running("--demo", "watch") as process:
         until(lambda: list(machine.temporary.glob("*/library/index/*/rows.sqlite")))
         process.send_signal(ending)

@@ -235,11 +235,13 @@ def test_recent_searches_stay_in_the_browser_until_they_are_forgotten(page: Page
         page.locator("main input[name=q]").fill(words)
         page.locator("main input[name=q]").press("Enter")
         expect(page).to_have_title(re.compile(re.escape(words)))
+        page.wait_for_load_state()  # until its scripts have run
     page.goto(f"{site}/search")
     # The latest first, each once, and none that found nothing.
     expect(page.locator("#recent-searches li")).to_have_text(["parser", "post project:blog"])
     page.get_by_role("link", name="post project:blog").click()
     expect(page.locator("ol.results > li")).to_have_count(1)
+    page.wait_for_load_state()
     page.goto(f"{site}/search")
     expect(page.locator("#recent-searches li")).to_have_text(["post project:blog", "parser"])
     page.get_by_role("button", name="Forget them").click()

@@ -85,7 +85,7 @@ def _objects_of(objects: Remote, handle: str) -> dict[str, bytes]:
 def test_a_backup_is_checked_without_a_server(made: Made, tmp_path: Path) -> None:
     done = run_command("server", "backup", made.backup, "--check")
     assert done.returncode == 0, done.stderr
-    assert "It is whole" in done.stdout
+    assert "The backup is complete" in done.stdout
     found = json.loads(run_command("server", "backup", made.backup, "--check", "--json").stdout)
     assert [one["handle"] for one in found["people"]] == ["ada", "admin", "bob", "cleo"]
     assert found["people"][0]["objects"] == len(_objects_of(made.served.context.objects, "ada")) == 2

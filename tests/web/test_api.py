@@ -129,7 +129,7 @@ def test_reports_are_those_of_stats(served: StartedViewer, shelf: Shelf, report:
     assert get(served, f"/stats/{report}?limit=20") == printed(shelf, "stats", report, *LIMITS.get(report, ()))
     for by in KINDS[report].by:
         if by != "turn":
-            option = "--sort" if report == "files" else "--by"
+            option = "--sort" if report in ("files", "folders") else "--by"
             limit = ("-n", "10000")
             assert get(served, f"/stats/{report}?by={by}&limit=10000") == printed(
                 shelf, "stats", report, option, by, *limit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from backscroll.team.restore_part import RestoredPerson, RestoredProject
 
 
-@click.command("backup", short_help="Back up what cannot be made again, or check a backup.")
+@click.command("backup", short_help="Back up what cannot be rebuilt, or check a backup.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
 @click.option(
@@ -51,7 +51,7 @@ def server_backup(
         return
     how = "copied and listed" if with_objects else "listed"
     stored = f"{done.objects} objects ({size(done.object_bytes)}) {how}"
-    write(f"Backed up {done.rows} rows; {stored}. Read again: all as written.")
+    write(f"Backed up {done.rows} rows; {stored}. The backup was read again and is complete.")
 
 
 def _tell_backup(found: "Manifest", folder: Path) -> None:
@@ -72,7 +72,7 @@ def _tell_backup(found: "Manifest", folder: Path) -> None:
         f"{found.objects} objects ({size(found.object_bytes)})."
     )
     bytes_too = "their bytes, too" if found.has_objects else "the objects only as a list: their bytes are in the bucket"
-    write(f"It is whole: every file is as it was written; {bytes_too}.")
+    write(f"The backup is complete: every file is as it was written; {bytes_too}.")
 
 
 @click.command("restore", short_help="Restore a server, a person or a project from a backup.")
@@ -122,7 +122,7 @@ def server_restore(
     if done.erased:
         write(f"Erased again: {', '.join(done.erased)}.")
     _tell_missing(done.missing)
-    write("Start the server: its worker makes the indexes.")
+    write("Now start the server: its worker rebuilds the indexes.")
 
 
 def _tell_person(done: "RestoredPerson") -> None:
