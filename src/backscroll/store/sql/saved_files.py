@@ -44,7 +44,9 @@ class SavedFiles:
         """The saved transcripts of these chats, by file."""
         for chat in chats:
             found = self._all(
-                "select id, source, path, session, agent, state from files where chat = ? and state is not null", chat
+                "select id, source, path, session, agent, state from files where chat = ? and state is not null"
+                " order by id",
+                chat,
             )
             for number, source, path, session, agent, state in found:
                 source, path = readable(source), readable(path)

@@ -43,6 +43,7 @@ select c.name, f.source, p.start, p.length, p.block
 from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 where p.place = 1 and p.size is null and not p.agent
   and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
+order by f.source, p.start, p.block
 """,  # noqa: S608
     "context answers": """
 select c.name, u.time, u.model, u.input, u.cache_read, u.cache_write, u.output
