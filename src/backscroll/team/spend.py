@@ -2,7 +2,7 @@
 
 A sum of few people tells what each of them spent. Groups of fewer than `LEAST` people are folded into one, and so are
 further groups until that one has enough people too: no sum can be had by subtracting what is shown from the total.
-Who agreed to be named does not count among these people: what is known of one hides nobody else.
+A person who agreed to be named does not count among these people: a known sum can be subtracted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set

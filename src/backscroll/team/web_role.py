@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ONLY_READ: Final = frozenset({"migrations", "job_total", "retention_run", "expiry"})
 ONLY_ADDED_TO: Final = frozenset({"audit", "erasure"})
 NEVER_DELETED: Final = frozenset({"org", "person", "team", "device", "hold", "access", "job", "org_limits"})
-"""What workers delete, or nobody does."""
+"""Rows that only workers delete, or that are never deleted."""
 
 OF_INDEX: Final = {
     "migrations": "",

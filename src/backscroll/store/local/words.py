@@ -12,11 +12,9 @@ from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.text import SCHEMA
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.search import nodes
-from backscroll.store.search.engine import ChatCount, FactCount, Match
-from backscroll.store.search.words import SAID_ROLES
+from backscroll.store.search.engine import ChatCount, FactCount, Match, said_among
 from backscroll.store.sql.chats import ChatRows
 
-WAS_SAID: Final = nodes.SomeOf(tuple(nodes.IsFact(f"role:{role}") for role in SAID_ROLES))
 MAX_FACTS: Final = 1000
 """How many roles, tools and marks are counted; a library has a few dozen."""
 
@@ -88,8 +86,7 @@ class TantivyWords:
 
     def said_by_chat(self, query: nodes.Node) -> dict[int, ChatCount]:
         """The number of matching passages by chat, and of those among them that were said."""
-        said = self.count_by_chat(nodes.EachOf((query, WAS_SAID)))
-        return {chat: ChatCount(count, said.get(chat, 0)) for chat, count in self.count_by_chat(query).items()}
+        return said_among(self.count_by_chat, query)
 
     def times_by_chat(self, query: nodes.Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
         """The time of the newest matching passage by chat, or of the oldest."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 from backscroll.store.postgres.indexing import quoted
 from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
 from backscroll.store.search import nodes
-from backscroll.store.search.engine import ChatCount, FactCount, Match
-from backscroll.store.search.words import SAID_ROLES, STAGES
+from backscroll.store.search.engine import ChatCount, FactCount, Match, said_among
+from backscroll.store.search.words import STAGES
 from backscroll.store.sql.statements import RowReader, ScopedRows, array, select
 
 MAX_TOOLS: Final = 10_000
@@ -119,9 +119,7 @@ class PgWords:
             return self._of_word(query.word)
         lexemes = self._asked(query, None).lexemes
         if lexemes is None:
-            found = self.count_by_chat(query)
-            said = self.count_by_chat(nodes.EachOf((query, WAS_SAID)))
-            return {chat: ChatCount(count, said.get(chat, 0)) for chat, count in found.items()}
+            return said_among(self.count_by_chat, query)
         return self._counted([lexemes])[0]
 
     def _of_word(self, word: str) -> dict[int, ChatCount]:
@@ -225,7 +223,6 @@ class PgWords:
         return SqlQuery(self, query, files)
 
 
-WAS_SAID: Final = nodes.SomeOf(tuple(nodes.IsFact(f"role:{role}") for role in SAID_ROLES))
 BUILD: Final = "select last_block, passages, words, has_parts from builds where id = this_build()"
 BY_AGE: Final = """
 select id from chats where id in (select value from json_each(?)) order by coalesce(last_active, 0) desc, name desc

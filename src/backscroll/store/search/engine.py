@@ -1,9 +1,10 @@
 """What a search needs of the engine that knows the words."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
 
-from backscroll.store.search.nodes import Node
+from backscroll.store.search.nodes import EachOf, IsFact, Node, SomeOf
+from backscroll.store.search.words import SAID_ROLES
 
 
 class Match(NamedTuple):
@@ -129,3 +130,12 @@ class WordEngine(Protocol):
     def usual_size(self) -> float:
         """How many passages a chat has on average."""
         ...
+
+
+def said_among(count_by_chat: Callable[[Node], Mapping[int, int]], query: Node) -> dict[int, ChatCount]:
+    """What `said_by_chat` gives, counted in two steps."""
+    said = count_by_chat(EachOf((query, WAS_SAID)))
+    return {chat: ChatCount(found, said.get(chat, 0)) for chat, found in count_by_chat(query).items()}
+
+
+WAS_SAID: Final = SomeOf(tuple(IsFact(f"role:{role}") for role in SAID_ROLES))
