@@ -34,6 +34,8 @@ ENDING_SIGNALS: Final = tuple(
 """The signals that ask a process to end, besides Ctrl-C."""
 TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWOULDBLOCK, errno.EAGAIN)
 """What the system says of a lock that another process has."""
+NICENESS: Final = 10
+"""How far a process in the background stands behind others, from 0 to 19: a tenth of the time where all are busy."""
 PRIVATE: Final = 0o077
 """The permissions of the group and of others, none of which a private file has."""
 MALLOC_SETTINGS: Final = ((-8, 2), (-3, 256 * 1024), (-1, 1024 * 1024))
@@ -129,6 +131,12 @@ def process_exists(pid: int) -> bool:
 def usable_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def give_way() -> None:
+    """Let other processes go first where there is not enough time for all."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
 
 
 def user_name() -> str:

@@ -68,7 +68,7 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
 
 def test_several_web_processes_answer_at_one_address(folder: Path, postgres: EmbeddedPostgres) -> None:
     del postgres
-    words = ["--data", folder / "data", "--port", "0", "--processes", "2", "--log-requests"]
+    words = ["--data", str(folder / "data"), "--port", "0", "--processes", "2", "--log-requests"]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen([sys.executable, "-P", "-m", "backscroll", "server", *words],
                                   stdout=subprocess.PIPE, stderr=log, text=True)  # fmt: skip

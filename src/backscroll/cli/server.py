@@ -161,6 +161,7 @@ def server_worker(
     stop = threading.Event()
     if with_parent:
         stop_with_parent(stop.set)
+    system.give_way()
     place = place_of(data, database, objects)
     return_freed_memory()
     if log_jobs:

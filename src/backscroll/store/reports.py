@@ -37,7 +37,10 @@ class Reports(Protocol):
         """Tokens and costs by period and model, in a time zone `ahead` quarters of an hour ahead of UTC."""
 
     def usage_span(self) -> UsageSpan | None:
-        """The times of the first and the last answer; None if no answer has a time."""
+        """The quarters of the first and the last answer of all; None if no answer has a time."""
+
+    def answer_span(self) -> tuple[int, int] | None:
+        """The times of the first and the last answer in microseconds, without the client's own; None if none has."""
 
     def reported_costs(self) -> ReportedCosts:
         """The costs that the client recorded."""

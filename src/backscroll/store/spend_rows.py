@@ -27,6 +27,7 @@ class SpentAnswer(NamedTuple):
     gap: int | None
     """Time since the previous answer; None for the first."""
     model_before: str | None
+    """The model of the previous answer, if it is another one."""
     context_before: int | None
     """The tokens of the previous answer's context."""
 

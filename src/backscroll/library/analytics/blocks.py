@@ -122,10 +122,9 @@ def _windows(library: Library, asked: ReportRequest) -> tuple[list[LimitWindow],
 def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: datetime) -> dict[str, Any]:
     """The rate of use of the open window, and its projection."""
     since = EPOCH + timedelta(microseconds=window.start)
-    answers = reports_about(library, ReportRequest(query=asked.query, since=since)).answers()
-    times = [row.time for row in answers if row.time is not None and row.model != SYNTHETIC]
+    span = reports_about(library, ReportRequest(query=asked.query, since=since)).answer_span()
+    first, last = span or (window.start, window.start)
     at = microseconds(now) or 0
-    first, last = min(times, default=window.start), max(times, default=window.start)
     # By the time since the first answer; less than a minute is meaningless.
     minutes = max(1.0, (at - first) / 60e6)
     left = max(0.0, (window.end - at) / 60e6)

@@ -46,7 +46,7 @@ def rewritten_tokens(answer: SpentAnswer) -> int:
 
 def cause_of_rewriting(answer: SpentAnswer) -> str:
     """Why the cache had lost them, as far as one can see: the name of a part."""
-    if answer.model_before is not None and answer.model != answer.model_before:
+    if answer.model_before is not None:
         return "switch"
     return "pause" if (answer.gap or 0) > SHORT_PAUSE else "lost"
 

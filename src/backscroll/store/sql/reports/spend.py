@@ -12,7 +12,7 @@ from (
     u.web_searches, u.tier, u.speed, u.geo, u.cost, c.name as chat, f.project,
     coalesce(f.agent, case when u.agent = 1 then 'inline' end) as agent,
     u.time - lag(u.time) over conversation as gap,
-    lag(u.model) over conversation as model_before,
+    nullif(lag(u.model) over conversation, u.model) as model_before,
     lag(u.input + u.cache_read + u.cache_write) over conversation as context_before
   from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
   where (:until is null or u.time < :until) and u.model is distinct from '<synthetic>'

@@ -60,6 +60,11 @@ class StoredReports:
         ((first, last),) = self._select("usage span")
         return None if first is None else report_rows.UsageSpan(first, last)
 
+    def answer_span(self) -> tuple[int, int] | None:
+        """The times of the first and the last answer."""
+        ((first, last),) = self._select("answer span")
+        return None if first is None else (first, last)
+
     def reported_costs(self) -> report_rows.ReportedCosts:
         """The costs that the client recorded."""
         return self._rows("reported costs", report_rows.ReportedCosts)[0]

@@ -25,6 +25,11 @@ STATEMENTS: Final = {
     # Local hours and days; see `library.analytics.periods`.
     "usage by hour": _by("(s.quarter + :ahead) / 4, s.model"),
     "usage by day": _by("(s.quarter + :ahead) / 96, s.model"),
+    "answer span": """
+select min(u.time), max(u.time) from counted u
+where u.model is distinct from '<synthetic>' and (:since is null or u.time >= :since)
+  and (:until is null or u.time < :until) and (:files is null or u.file in (select value from json_each(:files)))
+""",
     "usage span": "select min(quarter), max(quarter) from spent where quarter > 0",
     "usage by model": _by("s.model, s.model"),
     "usage by project": _by("f.project, s.model", FILES),
