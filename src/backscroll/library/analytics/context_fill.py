@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from backscroll.library.analytics.context import ContextCut, compactions_of
 from backscroll.library.analytics.reports import ReportRequest, reports_about
-from backscroll.library.analytics.touched import of_chat, reading
+from backscroll.library.analytics.touched import of_chat
 from backscroll.library.library import Library
 from backscroll.records.tools import AGENT_TOOLS
 from backscroll.store.report_rows import ContextAnswer, TypedPrompt
@@ -94,7 +94,7 @@ def context_fill(library: Library, chat: str) -> ContextFill:
     prompts = list({one.uuid: one for one in reversed(reports.typed_prompts()) if not one.in_agent}.values())[::-1]
     prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
     answers = [one for one in reports.context_answers() if one.time is not None and one.context]
-    with reading(library) as texts:
+    with library.texts() as texts:
         passages = [
             SizedPassage(
                 one.time, part_name(one.role, one.tool),

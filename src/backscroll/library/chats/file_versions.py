@@ -20,7 +20,6 @@ from backscroll.library.analytics.touched import (
     input_of,
     moment_of,
     of_chat,
-    reading,
     result_of,
 )
 from backscroll.library.library import Library
@@ -77,7 +76,7 @@ def history(library: Library, path: str, asked: ReportRequest | None = None, *, 
     calls = [call for call in calls if _owner(library, call.machine) == here]
     done = {call.call or call.uuid or "": call for call in calls if call.is_done}
     touches = []
-    with reading(library) as texts:
+    with library.texts() as texts:
         for key, call in done.items():
             touches.append(FileAccess(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
     touches += _copies(library, names[0], list(done.values()), here)
