@@ -20,7 +20,7 @@ from backscroll.render.terminal import plural, size
 def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
     """Erase everything of a person: chats, search index, objects, shares, keys and sessions. EMAIL can be a handle.
 
-    The files of the database are written anew, so that nothing is left in them. An entry in the ledger of erasures and
+    The files of the database are rewritten, so that nothing is left in them. An entry in the ledger of erasures and
     the audit log remain. A legal hold stops it. It cannot be undone.
 
     \b
@@ -81,7 +81,7 @@ def server_export(folder: Path, who: str | None, org: str | None, project: str |
 
 @click.command("allow-passwords", short_help="Let people sign in with passwords again.")
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
-@click.option("--owner", metavar="HANDLE", help="Also print a link with which this owner chooses a new password.")
+@click.option("--owner", metavar="HANDLE", help="Also print a link for this owner to choose a new password.")
 @place_options
 @global_options
 def server_allow_passwords(org: str | None, owner: str | None, where: PlaceOptions) -> None:

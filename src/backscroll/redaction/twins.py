@@ -1,6 +1,6 @@
-"""Find keys that stand twice in an object of JSON.
+"""Find keys that occur twice in a JSON object.
 
-Whoever decodes the line, we as well, sees the last value only: the others could be secrets that nobody looked at.
+Every decoder, ours too, keeps the last value only: the others could be secrets that no rule has seen.
 """
 
 import json

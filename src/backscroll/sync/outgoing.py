@@ -24,7 +24,7 @@ LONGEST_LINE: Final = 64 << 20
 
 
 def rules_digest(mode: SyncMode) -> str:
-    """Changes when lines may come out differently than before, so that they are sent anew."""
+    """Changes when lines may come out differently than before, so that they are sent again."""
     if mode is SyncMode.FULL:
         return "full"
     if mode is SyncMode.METRICS:

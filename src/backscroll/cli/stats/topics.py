@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show the words of prompts and titles that stand out in a project, week or month, against everything else.
 
-    With QUERY and a period, only the chosen chats and times are looked at, but still compared with all others. --json
+    With QUERY and a period, only the chosen chats and times count, but still compared with all others. --json
     and --csv have a row for each word: in how many chats and prompts it was said, and the share of prompts with it here
     and elsewhere.
 

@@ -6,7 +6,7 @@ between them, by their length. What the first answer has before it is the prompt
 for the rest the system prompt, the tools and CLAUDE.md, none of which are in the transcript. After a compaction, that
 part stays and the rest is the summary. Where a context shrinks without one, all other parts shrink alike.
 
-Pure but for `context_fill`, which asks the store.
+Pure except for `context_fill`, which asks the store.
 """
 
 from bisect import bisect_right

@@ -69,7 +69,7 @@ class Level(NamedTuple):
 def stacked_bars(
     axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "", level: Level | None = None
 ) -> Html:
-    """Columns along an axis, of which each shows all series on top of one another.
+    """Columns along an axis; each shows all series on top of one another.
 
     `measure` is the name of what is measured, as reports have it: it says how the numbers read.
     """

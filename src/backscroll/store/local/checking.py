@@ -1,4 +1,4 @@
-"""Look through a whole index: is every file what was written, and do rows and words speak of the same passages?"""
+"""Check a whole index: is every file what was written, and do rows and words belong to the same passages?"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -99,7 +99,7 @@ def simple_bars(
     colours: Sequence[int] = (),
     between: str = " + ",
 ) -> Html:
-    """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
+    """The first rows of a report as bars; their length is the sum of the measures, `values` is the text beside them."""
     every = report.as_dicts()
     rows, key = every[:SHOWN], report.columns[0]
     told = values or measures[:1]

@@ -1,4 +1,4 @@
-"""Time axes: every hour, day, week or month from the first to the last, also those in which nothing was."""
+"""Time axes: every hour, day, week or month from the first to the last, including empty ones."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -67,7 +67,7 @@ def columns_of(period: str, first: str, last: str) -> int:
 
 
 def fitting(first: date, last: date) -> str:
-    """The period of which neither too few nor too many lie between two days."""
+    """The period that divides the time between two days into neither too few nor too many parts."""
     days = (last - first).days + 1
     return "hour" if days <= 2 else "day" if days <= 120 else "week" if days <= 800 else "month"
 
