@@ -251,7 +251,7 @@ ENGINES = {"apsw", "sqlite3", "tantivy", "psycopg"}
 STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|pragma)\b.*\b(?:from|into|set|pragma)\b", re.DOTALL)
 OWNERS = {
     "LocalStore": {"store/local", "library/local.py"},
-    "rows.sqlite": {"store/local", "cli/status_line.py"},
+    "rows.sqlite": {"store/local", "cli/statusline_text.py"},
     "catalogue.jsonl": {"archive"},
     # Who may ask about all homes: the indexer, the checkup, `sql`, and what decides which homes a library shows.
     "EVERYTHING": {
@@ -268,7 +268,7 @@ TEAM_TABLES = "team/"
 """The server's own tables: who there is, and who may read what."""
 SYNC_STATE = "sync/state.py"
 """It is not an index: a small file that says what a remote has."""
-STATUS_LINE = "cli/status_line.py"
+STATUS_LINE = "cli/statusline_text.py"
 """The documented exception: it has no time to open a store."""
 EARLY_CLIENTS = {"files/early_database.py", "files/early_tables.py"}
 """They read a database that is not ours."""

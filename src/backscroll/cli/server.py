@@ -11,8 +11,8 @@ from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
 from backscroll.cli.server_backup import server_backup, server_restore
-from backscroll.cli.server_data import COMMANDS
 from backscroll.cli.server_import import server_import
+from backscroll.cli.server_people import COMMANDS
 from backscroll.cli.server_place import PlaceOptions, place_options
 from backscroll.errors import UsageError
 from backscroll.system import return_freed_memory

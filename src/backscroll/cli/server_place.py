@@ -55,8 +55,8 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Libraries]]":
     """The database, the objects and the libraries of a server, which may run."""
     from backscroll.sync.remotes import open_remote
+    from backscroll.team.join_database import join_database
     from backscroll.team.libraries import Libraries
-    from backscroll.team.operating import join_database
     from backscroll.team.serve import prepare
 
     with join_database(place) as opened:

@@ -173,9 +173,7 @@ def _put_back_rows(
         done.is_new = True
         if connection.execute("select 1 from org").fetchone() is None:
             raise UsageError("this server has no organisation yet", "start it once with backscroll server")
-        role = (
-            "service" if row["role"] == "service" else "member"
-        )  # an owner gives other roles again
+        role = "service" if row["role"] == "service" else "member"  # an owner gives other roles again
         _insert(connection, "person", {**row, "org": org_of(connection, org), "role": role})
         there = connection.execute("select id from person where handle = %s", (handle,)).fetchone()
         for hold in listed_rows(source, "hold"):

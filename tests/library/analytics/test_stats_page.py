@@ -10,7 +10,7 @@ import pytest
 import backscroll
 from backscroll.demo.sandbox import open_sandbox
 from backscroll.errors import UsageError
-from backscroll.library.analytics.kinds import KINDS
+from backscroll.library.analytics.report_kinds import KINDS
 from tests.support.examples import ROOT
 
 

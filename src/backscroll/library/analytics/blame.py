@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from backscroll.errors import NothingFound
+from backscroll.library.analytics.file_calls import PromptFinder, file_calls, result_of
 from backscroll.library.analytics.reports import ReportRequest
-from backscroll.library.analytics.touched import PromptFinder, file_calls, result_of
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow
 

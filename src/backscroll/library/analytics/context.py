@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
+from backscroll.library.analytics.file_calls import local_text, of_chat
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share, top
-from backscroll.library.analytics.touched import local_text, of_chat
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library

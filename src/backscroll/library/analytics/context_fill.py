@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.context import ContextCut, compactions_of
+from backscroll.library.analytics.file_calls import of_chat
 from backscroll.library.analytics.reports import ReportRequest, reports_about
-from backscroll.library.analytics.touched import of_chat
 from backscroll.library.library import Library
 from backscroll.records.tools import AGENT_TOOLS
 from backscroll.store.report_rows import ContextAnswer, TypedPrompt

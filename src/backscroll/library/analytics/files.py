@@ -3,8 +3,8 @@
 from collections import defaultdict
 from typing import Any, Final
 
+from backscroll.library.analytics.file_calls import file_calls, local_text, result_of
 from backscroll.library.analytics.reports import Report, ReportRequest
-from backscroll.library.analytics.touched import file_calls, local_text, result_of
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow

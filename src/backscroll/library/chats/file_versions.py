@@ -13,8 +13,7 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files.layout import FileKind, is_session_id
 from backscroll.files.opening import open_regular, opened_folder
 from backscroll.files.source_key import SourceKey
-from backscroll.library.analytics.reports import ReportRequest, reports_about
-from backscroll.library.analytics.touched import (
+from backscroll.library.analytics.file_calls import (
     FileCallRow,
     file_calls,
     input_of,
@@ -22,6 +21,7 @@ from backscroll.library.analytics.touched import (
     of_chat,
     result_of,
 )
+from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.library import Library
 from backscroll.query.times import parse_moment
 from backscroll.records.edits import FileInput, FileResult

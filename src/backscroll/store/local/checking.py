@@ -9,10 +9,10 @@ import tantivy
 from tantivy import Query
 
 from backscroll.store.base import DamagedStoreError
-from backscroll.store.local.checked import check_sum
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
+from backscroll.store.local.verified_files import check_sum
 from backscroll.store.reader import EVERYTHING
 from backscroll.store.sql.orphans import orphans
 from backscroll.store.sql.statements import select

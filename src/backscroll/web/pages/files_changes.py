@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from backscroll.library.analytics.touched import FileCallRow, PromptFinder, TypedPrompt, input_of, result_of
+from backscroll.library.analytics.file_calls import FileCallRow, PromptFinder, TypedPrompt, input_of, result_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.render.html.code import code

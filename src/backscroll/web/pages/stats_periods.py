@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
+from backscroll.library.analytics.file_calls import moment_of
 from backscroll.library.analytics.moments import within
 from backscroll.library.analytics.periods import NO_TIME, PERIODS, usage_by_period
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.reports import reports_about
-from backscroll.library.analytics.touched import moment_of
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
 from backscroll.render.html.axes import day_name, week_name

@@ -1,4 +1,4 @@
-"""`backscroll server erase …`: what an operator does with the data of a server."""
+"""`backscroll server erase`, `export` and `allow-passwords`: what an operator does for people."""
 
 from pathlib import Path
 
