@@ -81,14 +81,14 @@ def _tell_backup(found: "Manifest", folder: Path) -> None:
 @place_options
 @global_options
 def server_restore(folder: Path, who: str | None, project: str | None, org: str | None, where: PlaceOptions) -> None:
-    """Restore a backup into a new database. Who was erased since it was made is erased again, before it serves.
+    """Restore a backup into a new database. People who were erased since then are erased again, before it serves.
 
     Workers then make the indexes from the objects.
 
-    With --person it may be a server that runs: what is missing of the person is put back, and nothing that is there
-    changes. Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares
-    nothing. An erased person is not brought back. With --project, sessions of that project are imported from the
-    backup, of one person or of everyone who is on this server, which can be undone as any import.
+    With --person, the server may be in use: what it lacks of the person is restored, and nothing that is there changes.
+    Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares nothing.
+    An erased person is not restored. With --project, sessions of that project are imported from the backup, of one
+    person or of everyone who is on this server; this can be undone like any import.
 
     \b
     Examples:

@@ -14,9 +14,9 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show how much of the input came from the prompt cache, what that saved, and what was missed.
 
-    A miss is an answer that read nothing from the cache although its conversation already had an answer; `--by pause`
-    shows how long the pauses before misses were. The cache lasts 5 minutes or an hour. QUERY chooses chats, by the
-    fields of `backscroll search`.
+    A miss is an answer that wrote to the cache again what the answer before it already had, a tenth of its context or
+    more; `--by pause` shows how long the pauses before misses were. The cache lasts 5 minutes or an hour. QUERY chooses
+    chats, by the fields of `backscroll search`.
 
     \b
     Examples:

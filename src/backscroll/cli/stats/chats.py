@@ -15,7 +15,7 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """Show how long and how large chats are: turns, tokens, cost and active time.
 
     Of each, p50 is the median, nine of ten chats have no more than p90, 19 of 20 no more than p95, and max is the
-    largest. Each chat counts once, with what happened of it in the period. The last line is for all chats.
+    largest. Each chat counts once, with what happened in the period. The last line is for all chats.
 
     \b
     Examples:
