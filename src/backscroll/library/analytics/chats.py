@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
-from backscroll.library.analytics.periods import NO_TIME, PERIODS, in_order
+from backscroll.library.analytics.periods import NO_TIME, PERIODS, names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.analytics.time import TimeTotals, measure
 from backscroll.library.analytics.usage import UsageTotals
@@ -61,7 +61,7 @@ def chats(library: Library, asked: ReportRequest, by: str = "project") -> Report
         "chats_without_price": sum(size.cost is None for size in sizes.values()),
         "answers_without_price": unpriced,
     }
-    rows = [(name, *_row(groups[name])) for name in in_order(groups, by, len)]
+    rows = [(name, *_row(groups[name])) for name in names_in_order(groups, by, len)]
     return Report((by, *COLUMNS), rows, facts, _notes(len(sizes), by, facts))
 
 

@@ -38,7 +38,7 @@ class Stretch(NamedTuple):
     """How far its clocks are ahead of UTC."""
 
 
-def in_order(groups: Mapping[str, Group], by: str, size: Callable[[Group], Any]) -> list[str]:
+def names_in_order(groups: Mapping[str, Group], by: str, size: Callable[[Group], Any]) -> list[str]:
     """The names of the groups of a report: the latest period first, other groups by size, the largest first."""
     if by in PERIODS:
         return sorted(groups, reverse=True)

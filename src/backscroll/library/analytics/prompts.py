@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.library.analytics.moments import LeftOutRows, by_chat, names_by, time_of, within
-from backscroll.library.analytics.periods import in_order
+from backscroll.library.analytics.periods import names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -73,7 +73,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
     ]
     if found.without_time:
         notes.append(f"{count(found.without_time, 'row')} without a time not included")
-    names = in_order(found.groups, by, lambda sums: len(sums.lengths))
+    names = names_in_order(found.groups, by, lambda sums: len(sums.lengths))
     rows = [(name, *found.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 

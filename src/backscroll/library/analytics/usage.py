@@ -5,7 +5,7 @@ from operator import add
 from typing import Final, cast
 
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.library.analytics.periods import PERIODS, in_order, usage_by_period
+from backscroll.library.analytics.periods import PERIODS, names_in_order, usage_by_period
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -123,7 +123,7 @@ def _report(
     synthetic: UsageTotals,
     unknown: dict[str, int],
 ) -> Report:
-    names = in_order(groups, by, _worth)
+    names = names_in_order(groups, by, _worth)
     columns: tuple[str, ...] = (by, *MEASURES)
     rows = [(name, *groups[name].row()) for name in names]
     if by == "chat":

@@ -10,8 +10,9 @@ from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment
+from backscroll.web.addresses import chat_address
 from backscroll.web.pages.chat_rows import when
-from backscroll.web.pages.stats_links import call_address, chat_address, file_address
+from backscroll.web.pages.stats_links import call_address, file_address
 from backscroll.web.requests import PageRequest
 
 ON_A_PAGE: Final = 30

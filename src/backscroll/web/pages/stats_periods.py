@@ -58,7 +58,7 @@ def axis_of(period: str, first: str, last: str) -> Axis:
     return Axis(names, spans, labels, starts)
 
 
-def columns_of(period: str, first: str, last: str) -> int:
+def count_periods(period: str, first: str, last: str) -> int:
     """How many of a period there are between two hours or days."""
     begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
     if period == "month":
@@ -129,7 +129,7 @@ def drawn_over_time(
     period = wanted or (base if base == "hour" else fitting(*(date.fromisoformat(name[:10]) for name in (first, last))))
     period = "day" if period == "hour" and base == "day" else period
     asked = period
-    while period in COARSER and columns_of(period, first, last) > MAX_COLUMNS:
+    while period in COARSER and count_periods(period, first, last) > MAX_COLUMNS:
         period = COARSER[period]
     folded: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for name, some in values.items():
