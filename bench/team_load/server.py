@@ -45,9 +45,9 @@ class LoadServer:
         )
 
     def pids(self) -> dict[str, list[int]]:
-        """The processes by what they are; those of PostgreSQL together."""
+        """The processes by what they are; those of PostgreSQL together, and those at one address."""
         main = int((self.folder / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
-        return {**{name: [process.pid] for name, process in self.processes.items()}, "postgres": _family(main)}
+        return {**{name: _family(process.pid) for name, process in self.processes.items()}, "postgres": _family(main)}
 
 
 def _family(main: int) -> list[int]:

@@ -126,6 +126,11 @@ def process_exists(pid: int) -> bool:
     return True
 
 
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def user_name() -> str:
     """The name of the user that we run as; empty if the system knows none."""
     if sys.platform == "win32":

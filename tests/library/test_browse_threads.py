@@ -10,7 +10,6 @@ from typing import Final
 import pytest
 
 from backscroll.conversation.rows import Row
-from backscroll.library.chats import open_chats
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.library import Library
@@ -148,11 +147,8 @@ def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf)
         assert len(list(nodes)) == 1
 
 
-def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_chats, "MAX_ROWS", 5)
-    browser = OpenChats()
+def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(shelf: Shelf) -> None:
+    browser = OpenChats(max_rows=5)
     with shelf.open() as library:
         for name in ("S1", "S2"):
             browser.open(library, session_uuid(name))

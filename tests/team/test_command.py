@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -63,6 +64,56 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
         server.wait()
         if server.stdout:
             server.stdout.close()
+
+
+def test_several_web_processes_answer_at_one_address(folder: Path, postgres: EmbeddedPostgres) -> None:
+    del postgres
+    words = ["--data", folder / "data", "--port", "0", "--processes", "2", "--log-requests"]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen([sys.executable, "-P", "-m", "backscroll", "server", *words],
+                                  stdout=subprocess.PIPE, stderr=log, text=True)  # fmt: skip
+    try:
+        assert server.stdout
+        (url,) = re.findall(r"http://\S+", server.stdout.readline())
+        other = next_web_process(server.pid)
+        for _ in range(2):
+            server.send_signal(signal.SIGSTOP)  # so that only the other one answers
+            until(lambda: is_ready(url))
+            server.send_signal(signal.SIGCONT)
+            os.kill(other, signal.SIGKILL)
+            other = next_web_process(server.pid, other)
+        assert '"/readyz"' in (folder / "log").read_text()  # with the options that the first one was given
+        server.send_signal(signal.SIGINT)
+        server.wait(PATIENCE)
+        until(lambda: not Path(f"/proc/{other}").exists())
+    finally:
+        server.kill()
+        server.wait()
+        if server.stdout:
+            server.stdout.close()
+
+
+def next_web_process(parent: int, before: int = 0) -> int:
+    """The web process that another one has started, once it is there."""
+    until(lambda: any(one != before for one in web_processes_of(parent)))
+    return next(one for one in web_processes_of(parent) if one != before)
+
+
+def web_processes_of(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            is_child = stat.read_text().rpartition(") ")[2].split()[1] == str(parent)
+            if is_child and b"\0web\0" in stat.with_name("cmdline").read_bytes():
+                found.append(int(stat.parent.name))
+    return found
+
+
+def is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", trust_env=False, timeout=5).text == "ready\n"
+    except httpx.HTTPError:
+        return False
 
 
 def _connect_and_push(browser: httpx.Client, url: str, device: Device, headers: dict[str, str]) -> None:

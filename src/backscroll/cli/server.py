@@ -3,10 +3,12 @@
 import os
 import threading
 from collections.abc import Callable
+from socket import socket
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
+from backscroll import system
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
@@ -18,6 +20,7 @@ from backscroll.errors import UsageError
 from backscroll.system import return_freed_memory
 
 SHORTEST_SECRET = 16
+MAX_PROCESSES = 4
 
 if TYPE_CHECKING:
     from backscroll.team.database import Database
@@ -37,6 +40,7 @@ class WebOptions(TypedDict):
     oidc_groups: str
     trusted_proxies: tuple[str, ...]
     log_requests: bool
+    processes: int | None
 
 
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,6 +50,8 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Make everyone whom the provider signs in a member; without it, only invited people."),
         click.option("--oidc-groups", envvar="BACKSCROLL_OIDC_GROUPS", metavar="CLAIM", default="",
                      help="Add people who sign in to the teams named like their groups in this claim."),
+        click.option("--processes", type=click.IntRange(1, 64), envvar="BACKSCROLL_PROCESSES",
+                     help=f"How many web processes to run; without it, one for each core, at most {MAX_PROCESSES}."),
         click.option("--log-requests", is_flag=True, envvar="BACKSCROLL_LOG_REQUESTS",
                      help="Write a line of JSON for each request or job to stderr: no addresses, texts or secrets."),
         click.option("--trusted-proxy", "trusted_proxies", multiple=True, envvar="BACKSCROLL_TRUSTED_PROXIES",
@@ -105,10 +111,12 @@ def command(
 
 
 @command.command("web", short_help="Serve pages and receive what machines send.")
+@click.option("--with-parent", is_flag=True, hidden=True, help="Stop when the standard input closes.")
+@click.option("--socket", "given_socket", type=int, hidden=True, help="Serve at a socket that listens already.")
 @web_options
 @place_options
 @global_options
-def server_web(where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
+def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
     """Serve pages and receive what machines send. It needs a worker with the same data folder.
 
     \b
@@ -120,7 +128,7 @@ def server_web(where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
     place = where.place()
     return_freed_memory()
     with open_database(place) as opened:
-        _serve(place, opened, **web)
+        _serve(place, opened, given_socket, stops_with_parent=with_parent, **web)
 
 
 @command.command("worker", short_help="Index what machines sent.")
@@ -140,7 +148,7 @@ def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> Non
 
     stop = threading.Event()
     if with_parent:
-        stop_with_parent(stop)
+        stop_with_parent(stop.set)
     place = where.place()
     return_freed_memory()
     if log_jobs:
@@ -171,22 +179,54 @@ def server_migrate(where: PlaceOptions) -> None:
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
 
 
-def _serve(place: "ServerPlace", opened: "Database", **web: Unpack[WebOptions]) -> None:
-    """Serve until Ctrl-C."""
+def _serve(
+    place: "ServerPlace",
+    opened: "Database",
+    given_socket: int | None = None,
+    *,
+    stops_with_parent: bool = False,
+    **web: Unpack[WebOptions],
+) -> None:
+    """Serve until Ctrl-C: at a socket that another web process gave us, or with processes that we give ours."""
     from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import serve_web
+    from backscroll.team.serve import listen_for_web, serve_web, stop_with_parent, web_processes
 
-    serve_web(
-        place,
-        opened,
-        host=web["host"],
-        port=web["port"],
-        url=web["url"],
-        oidc=_oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"]),
-        on_ready=_say,
-        trusted_proxies=networks_of(web["trusted_proxies"]),
-        log=_log_line if web["log_requests"] else None,
-    )
+    def ready(started: "StartedServer") -> None:
+        if stops_with_parent:
+            stop_with_parent(started.stop)
+        if given_socket is None:
+            _say(started)
+
+    if given_socket is None:
+        listener = listen_for_web(web["host"], web["port"], web["url"])
+        more = (web["processes"] or min(MAX_PROCESSES, system.usable_cores())) - 1
+    else:
+        listener, more = socket(fileno=given_socket), 0
+    with web_processes(more, listener, place, opened, web["host"], _environment(web)):
+        serve_web(
+            place,
+            opened,
+            host=web["host"],
+            url=web["url"],
+            listener=listener,
+            oidc=_oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"]),
+            on_ready=ready,
+            trusted_proxies=networks_of(web["trusted_proxies"]),
+            log=_log_line if web["log_requests"] else None,
+        )
+
+
+def _environment(web: WebOptions) -> dict[str, str]:
+    """The options of a web process as environment variables, for another one; an empty one counts as not given."""
+    return {
+        "BACKSCROLL_URL": web["url"] or "",
+        "BACKSCROLL_OIDC_ISSUER": web["oidc_issuer"] or "",
+        "BACKSCROLL_OIDC_CLIENT": web["oidc_client"] or "",
+        "BACKSCROLL_OIDC_ADMITS_EVERYONE": "1" if web["oidc_admits_everyone"] else "",
+        "BACKSCROLL_OIDC_GROUPS": web["oidc_groups"],
+        "BACKSCROLL_TRUSTED_PROXIES": " ".join(web["trusted_proxies"]),
+        "BACKSCROLL_LOG_REQUESTS": "1" if web["log_requests"] else "",
+    }
 
 
 def _oidc(issuer: str | None, client: str | None, admits_everyone: bool, groups: str) -> "OidcSettings | None":

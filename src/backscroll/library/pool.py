@@ -22,7 +22,11 @@ LibraryOpener = Callable[[Settings, Sequence[Home]], Library]
 class Pool:
     """Lends a library to each thread that needs one."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener) -> None:
+    def __init__(
+        self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener, *, closes_idle: bool = False
+    ) -> None:
+        """With `closes_idle`, libraries that wait for a reader hold no connection to a database."""
+        self._closes_idle = closes_idle
         self.settings = settings
         self.homes = list(homes)
         self._opener = opener
@@ -40,6 +44,8 @@ class Pool:
             library.renew()
             yield library
         finally:
+            if self._closes_idle:
+                library.close()  # it opens again by itself
             with self._lock:
                 is_kept = len(self._idle) < MAX_IDLE and not self._is_closed
                 if is_kept:

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+import os
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,19 +149,16 @@ def serve_web(
     host: str = LOOPBACK,
     port: int | None = None,
     url: str | None = None,
+    listener: socket.socket | None = None,
     oidc: OidcSettings | None = None,
     demo_links: Mapping[str, str] | None = None,
     trusted_proxies: Sequence[Network] = (),
     log: WriteLine | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
-    """Serve pages and take objects until Ctrl-C or `stop`."""
-    listener = listen(host, PORTS if port is None else [port])
+    """Serve pages and take objects until Ctrl-C or `stop`: at a socket that listens, else at one of its own."""
+    listener = listener or listen_for_web(host, port, url)
     try:
-        is_secure = url is not None and url.startswith("https://")
-        if not is_secure and not address_of(listener).is_loopback:
-            hint = "put a proxy with a certificate in front of it, and give its address: --url https://team.example.org"
-            raise UsageError("passwords and sessions would cross the network in the clear", hint)
         connections = Connections(body_seconds=BODY_SECONDS)
         viewers = Viewers(Libraries(place.data, database), connections)
         found_at = (url or url_of(listener)).rstrip("/")
@@ -176,6 +174,17 @@ def serve_web(
         server.run(sockets=[listener])
     finally:
         listener.close()
+
+
+def listen_for_web(host: str, port: int | None, url: str | None) -> socket.socket:
+    """The socket that web processes listen at. Other machines reach it through a proxy only, which encrypts."""
+    listener = listen(host, PORTS if port is None else [port])
+    is_secure = url is not None and url.startswith("https://")
+    if not is_secure and not address_of(listener).is_loopback:
+        listener.close()
+        hint = "put a proxy with a certificate in front of it, and give its address: --url https://team.example.org"
+        raise UsageError("passwords and sessions would cross the network in the clear", hint)
+    return listener
 
 
 def _started(context: TeamContext, server: uvicorn.Server) -> StartedServer:
@@ -229,36 +238,63 @@ def run_worker(place: ServerPlace, database: Database, stop: threading.Event, jo
     Worker(database, open_remote(place.objects_address), Libraries(place.data, database), told).run(stop)
 
 
-def stop_with_parent(stop: threading.Event) -> None:
-    """Set `stop` when the standard input closes: the process that started us has ended."""
+def stop_with_parent(stop: Callable[[], object]) -> None:
+    """Call `stop` when the standard input closes: the process that started us has ended."""
 
     def wait() -> None:
         with suppress(OSError, ValueError):
             sys.stdin.buffer.read()
-        stop.set()
+        stop()
 
     threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager
 def worker_process(place: ServerPlace, database: Database, *, logs_jobs: bool = False) -> Iterator[None]:
-    """A worker in a process of its own, so that pages stay quick; started again if it ends."""
-    words = [sys.executable, "-P", "-m", "backscroll", "server", "worker", "--with-parent", "--data", str(place.data)]
-    words += ["--objects", place.objects_address, "--database", database.address]
-    words += ["--log-jobs"] if logs_jobs else []
+    """A worker in a process of its own, so that pages stay quick."""
+    words = ["worker", "--with-parent", *(["--log-jobs"] if logs_jobs else [])]
+    with _kept_process("worker", words, _environment(place, database)):
+        yield
+
+
+@contextmanager
+def web_processes(
+    count: int, listener: socket.socket, place: ServerPlace, database: Database, host: str, settings: Mapping[str, str]
+) -> Iterator[None]:
+    """More web processes at the same socket: one uses no more than one core. `settings` are environment variables."""
+    words = ["web", "--with-parent", "--host", host, "--socket", str(listener.fileno())]
+    environment = {**_environment(place, database), **settings}
+    with ExitStack() as stack:
+        for number in range(count):
+            stack.enter_context(_kept_process(f"web process {number + 2}", words, environment, listener.fileno()))
+        yield
+
+
+def _environment(place: ServerPlace, database: Database) -> dict[str, str]:
+    """The place of a server for a process of its own. Everyone could read the options of a command, with passwords."""
+    named = {"DATA": str(place.data), "OBJECTS": place.objects_address, "DATABASE": database.address}
+    return {**os.environ, **{f"BACKSCROLL_{name}": value for name, value in named.items()}}
+
+
+@contextmanager
+def _kept_process(name: str, words: Sequence[str], environment: Mapping[str, str], *sockets: int) -> Iterator[None]:
+    """A process of this server, started again if it ends. It stops with us, and Ctrl-C is for us alone."""
+    command = [sys.executable, "-P", "-m", "backscroll", "server", *words]
     stop = threading.Event()
     running: list[subprocess.Popen[bytes]] = []
 
     def keep_running() -> None:
         while not stop.is_set():
-            process = subprocess.Popen(words, stdin=subprocess.PIPE)  # noqa: S603 - ourselves
+            process = subprocess.Popen(  # noqa: S603 - ourselves
+                command, stdin=subprocess.PIPE, env=environment, pass_fds=sockets, process_group=0
+            )
             running[:] = [process]
             process.wait()
             if not stop.is_set():
-                log.error("the worker ended with code %d; starting it again", process.returncode)
+                log.error("the %s ended with code %d; starting it again", name, process.returncode)
                 stop.wait(RESTART_SECONDS)
 
-    thread = threading.Thread(target=keep_running, name="worker", daemon=True)
+    thread = threading.Thread(target=keep_running, name=name, daemon=True)
     thread.start()
     try:
         yield

@@ -14,6 +14,8 @@ from starlette.types import Scope
 
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.httpd.connections import Connections
+from backscroll.library.pool import LibraryOpener
+from backscroll.settings import Settings
 from backscroll.team.context import OWNER, TeamContext
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import Person, teammates
@@ -22,8 +24,10 @@ from backscroll.team.shares import Share, note_access, shared_with
 from backscroll.web.events import FEED, ChangeFeed
 from backscroll.web.state import PROMPTS, VIEWER, ViewerState
 
-MAX_OPEN: Final = 32
-"""Viewers that stay open, of all people; each holds up to two connections to the database."""
+MAX_OPEN: Final = 128
+"""Viewers that stay open, of all people. One that waits for its reader has no connection to the database."""
+MAX_ROWS: Final = 5_000
+"""How many rows of chats each of them holds in memory; the last chat is held whatever its size."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
 NEWEST: Final = 20
 ANEW: Final = "anew"
@@ -56,14 +60,14 @@ class Viewers:
     def own(self, handle: str) -> PersonViewer:
         """The viewer of a person's own chats."""
         found = self._libraries
-        return self._find((handle, handle), lambda: ViewerState(found.settings(handle), [], found.opener(handle)))
+        return self._find((handle, handle), lambda: _state(found.settings(handle), found.opener(handle)))
 
     def shared(self, reader: str, owner: str, *chats: str) -> PersonViewer:
         """The viewer of some chats of an owner, for a reader with whom they were shared."""
 
         def made() -> ViewerState:
             opener = self._libraries.opener_of_shared(owner, chats)
-            return ViewerState(self._libraries.settings_of_reader(reader, owner), [], opener)
+            return _state(self._libraries.settings_of_reader(reader, owner), opener)
 
         return self._find((reader, owner, *sorted(chats)), made)
 
@@ -75,7 +79,7 @@ class Viewers:
         found = self._libraries
 
         def made() -> ViewerState:
-            return ViewerState(found.settings(reader), [], found.opener_of_all(reader, teammates, by_owner))
+            return _state(found.settings(reader), found.opener_of_all(reader, teammates, by_owner))
 
         key = (f"{owner} {chat}" for owner, chats in sorted(by_owner.items()) for chat in sorted(chats))
         return self._find((reader, reader, " ".join(sorted(teammates)), *key), made)
@@ -91,17 +95,17 @@ class Viewers:
         self.changed(handle)
 
     def changed(self, handle: str) -> None:
-        """The library of a person has changed: open chats catch up, and open pages are told."""
+        """The library of a person has changed: open chats catch up when they are asked for, and open pages are told."""
         with self._lock:
             found = [viewer for key, viewer in self._open.items() if key[1] == handle]
         for viewer in found:
+            chats = viewer.state.open_chats.have_grown()
+            if not viewer.feed.streams:
+                viewer.feed.tell_nothing()
+                continue
             try:
                 with viewer.state.library() as library:
-                    chats = viewer.state.open_chats.catch_up(library)
                     newest = [chat.overview.id for chat in library.chats(limit=NEWEST)]
-            except NothingFound:  # there is no index any more: the person was erased
-                self._drop(viewer)
-                continue
             except BackscrollError:
                 continue
             viewer.feed.tell([*chats, *newest])
@@ -131,7 +135,8 @@ class Viewers:
                     found.feed.attach(self._loop)
             self._open.move_to_end(key)
             if len(self._open) > MAX_OPEN:
-                _, closed = self._open.popitem(last=False)
+                unread = (one for one, viewer in self._open.items() if one != key and not viewer.feed.streams)
+                closed = self._open.pop(next(unread, next(iter(self._open))))
         if closed is not None:
             closed.feed.end()
             closed.state.close()
@@ -171,6 +176,10 @@ class RightsOfAsker:
             shared = shared_with(connection, person)
             mates = teammates(connection, person) if shared else frozenset()
         return self._viewers.everyone(person.handle, mates, shared) if shared else None
+
+
+def _state(settings: Settings, opener: LibraryOpener) -> ViewerState:
+    return ViewerState(settings, [], opener, max_rows=MAX_ROWS, closes_idle=True)
 
 
 def _has(state: ViewerState, chat: str) -> bool:

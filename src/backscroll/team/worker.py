@@ -172,7 +172,7 @@ class Worker:
     def _do(self, job: Job) -> None:
         if job.kind == ERASE:
             erase_person(self._database, self._objects, self._libraries, job.about)
-            self._tell(job.about)
+            self._tell(job.about, anew=True)
         if job.kind == UNDO and undo_import(self._database, self._objects, self._libraries, job.about):
             self._tell(owner_of(job.about), anew=True)
         if job.kind == EXPIRE:
@@ -197,7 +197,7 @@ class Worker:
         with self._database.transaction() as connection:
             person = find_by_name(connection, handle)
         if expire_chats(self._database, self._objects, self._libraries, person):
-            self._tell(handle)
+            self._tell(handle, anew=True)
 
     def _mask(self, handle: str) -> None:
         """Mask secrets in what is in a library already."""

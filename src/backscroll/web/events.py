@@ -21,7 +21,6 @@ from backscroll.httpd.connections import Connections
 HEARTBEAT_SECONDS: Final = 15.0
 MAX_CHATS: Final = 10_000
 """How many changed chats are remembered; a page that missed more reloads everything."""
-EPOCH: Final = secrets.token_hex(4)
 FEED: Final = "backscroll.feed"
 """Where in the scope of a request a team server puts the feed of the asker."""
 
@@ -67,6 +66,8 @@ class ChangeFeed:
         self.streams: dict[Subscriber, None] = {}
         """The open streams, the oldest first."""
         self._connections = connections
+        self.epoch = secrets.token_hex(4)
+        """Numbers of another feed mean nothing here: of this server before it started again, or of a closed viewer."""
         self.number = 0
         self.progress: dict[str, object] | None = None
         self.trouble: FollowFailure | None = None
@@ -82,6 +83,10 @@ class ChangeFeed:
     def tell(self, chats: Sequence[str]) -> None:
         """Announce changed chats. From any thread."""
         self._in_loop(lambda: self._note(chats))
+
+    def tell_nothing(self) -> None:
+        """Something changed, and nobody listens: a page that comes back reloads everything. From any thread."""
+        self._in_loop(self._forget)
 
     def tell_progress(self, progress: dict[str, object] | None) -> None:
         """Announce the progress of an update; None if none runs. From any thread."""
@@ -138,9 +143,13 @@ class ChangeFeed:
 
     def _note_trouble(self, trouble: FollowFailure | None) -> None:
         if trouble is None and self.trouble is not None:
-            self.number += 1
-            self._forgotten = self.number  # changes in between were not recorded
+            self._forget()  # changes in between were not recorded
         self.trouble = trouble
+        self._wake()
+
+    def _forget(self) -> None:
+        self.number += 1
+        self._forgotten = self.number
         self._wake()
 
     def _wake(self) -> None:
@@ -179,10 +188,10 @@ async def events(request: Request) -> Response:
 
 async def _events(feed: ChangeFeed, stream: Subscriber, last: str) -> AsyncIterator[bytes]:
     epoch, _, number = last.partition("-")
-    told = int(number) if epoch == EPOCH and number.isascii() and number.isdecimal() and len(number) < 16 else -1
+    told = int(number) if epoch == feed.epoch and number.isascii() and number.isdecimal() and len(number) < 16 else -1
     if told < 0:
         told = feed.number
-        yield _event("hello", told, {"again": bool(last)})
+        yield _event(feed, "hello", told, {"again": bool(last)})
     progress: dict[str, object] | None = None
     trouble: FollowFailure | None = None
     while not feed.is_over and not stream.is_over:
@@ -190,20 +199,21 @@ async def _events(feed: ChangeFeed, stream: Subscriber, last: str) -> AsyncItera
         chats, before = feed.since(told), told
         told = feed.number
         if chats is None:
-            yield _event("hello", told, {"again": True})
+            yield _event(feed, "hello", told, {"again": True})
         elif chats:
-            yield _event("changed", told, {"chats": chats})
+            yield _event(feed, "changed", told, {"chats": chats})
         elif feed.trouble != trouble:
             trouble = feed.trouble
-            yield _event("trouble", told, trouble._asdict() if trouble else {})
+            yield _event(feed, "trouble", told, trouble._asdict() if trouble else {})
         elif feed.progress != progress:
             progress = feed.progress
-            yield _event("progress", told, progress or {"what": "done"})
+            yield _event(feed, "progress", told, progress or {"what": "done"})
         elif told == before:
             await stream.wait(HEARTBEAT_SECONDS)
             if (feed.number, feed.progress, feed.trouble) == (told, progress, trouble) and not feed.is_over:
                 yield b": \n\n"
 
 
-def _event(name: str, number: int, data: dict[str, object]) -> bytes:
-    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), EPOCH.encode(), number, msgspec.json.encode(data))
+def _event(feed: ChangeFeed, name: str, number: int, data: dict[str, object]) -> bytes:
+    told = msgspec.json.encode(data)
+    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), feed.epoch.encode(), number, told)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from backscroll.errors import Busy
 from backscroll.library import Home
-from backscroll.library.chats.open_chats import OpenChats
+from backscroll.library.chats.open_chats import MAX_ROWS, OpenChats
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.library.pool import LibraryOpener, Pool
@@ -46,9 +46,18 @@ class WriteThreads:
 class ViewerState(Pool):
     """The pool of libraries, and the chats that pages have open."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener = local_library) -> None:
-        super().__init__(settings, homes, opener)
-        self.open_chats = OpenChats()
+    def __init__(
+        self,
+        settings: Settings,
+        homes: Sequence[Home],
+        opener: LibraryOpener = local_library,
+        *,
+        max_rows: int = MAX_ROWS,
+        closes_idle: bool = False,
+    ) -> None:
+        """`max_rows` of open chats are held in memory."""
+        super().__init__(settings, homes, opener, closes_idle=closes_idle)
+        self.open_chats = OpenChats(max_rows)
         self.changes = WriteThreads()
         self.counted_parts = CountedParts()
         self.recent_writes = RecentWrites(self.homes)

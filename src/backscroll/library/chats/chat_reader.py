@@ -210,7 +210,7 @@ class ChatReader:
     # Following
 
     def catch_up(self, library: Library) -> None:
-        """Read what was added to its files while it was being opened."""
+        """Read what was added to its files since they were read."""
         self.take(library, [path for path, bookmark in self._bookmarks.items() if bookmark is not None])
 
     def take(self, library: Library, paths: Iterable[str]) -> bool:
@@ -218,8 +218,9 @@ class ChatReader:
         with self.lock:
             added: list[Row] = []
             is_other = False
+            indexed = {file.source: file.size for file in library.reader.files_of(self.stored.key)}
             for path in paths:
-                rows = self._take_file(library, path)
+                rows = self._take_file(library, path, indexed.get(path, 0))
                 if rows is None:
                     rows_before = self.rows
                     self._load(library)
@@ -249,13 +250,13 @@ class ChatReader:
                 self.cursor, False, [(message, branch_messages.before(message.key)) for message in messages]
             )
 
-    def _take_file(self, library: Library, name: str) -> list[Row | None] | None:
-        """The new part of a file; None if the file was rewritten."""
+    def _take_file(self, library: Library, name: str, size: int) -> list[Row | None] | None:
+        """The new part of a file, of which the index has read `size` bytes; None if the file was rewritten."""
         bookmark = self._bookmarks.get(name)
         if name in self._bookmarks and bookmark is None:
             return None
-        source = library.source(name)
-        if source is None or source.is_kept:
+        source = library.source(name, size)
+        if source is None or (source.is_kept and (bookmark is None or bookmark.device != KEPT)):
             return None  # gone: the library finds its kept copy
         try:
             with source.open(bookmark) as reading:
@@ -338,6 +339,5 @@ def _uncollected() -> Iterator[None]:
 
 
 def _bookmark(known: IndexedFile) -> Bookmark | None:
-    """Where reading a live file goes on; None for what is read from the archive."""
-    found = Bookmark(*known.bookmark) if known.bookmark and not known.archived else None
-    return None if found is None or found.device == KEPT else found
+    """Where reading goes on; None for a file that is gone from its home and cannot grow."""
+    return Bookmark(*known.bookmark) if known.bookmark and not known.archived else None

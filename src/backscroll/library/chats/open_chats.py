@@ -28,39 +28,69 @@ class Opening:
 class OpenChats:
     """The most recently used open chats."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_rows: int = MAX_ROWS) -> None:
+        self._max_rows = max_rows
         self._lock = threading.Lock()
         """Held only to look up and record open chats, never while reading one."""
         self._opening: dict[str, Opening] = {}
         self._open: OrderedDict[str, ChatReader] = OrderedDict()
+        self._behind: dict[str, int] = {}
+        """The open chats that may have grown, each with the number of the change up to which it must be read."""
+        self._changes = 0
 
     def open(self, library: Library, chat: str | StoredChat) -> ChatReader:
         """A chat, by itself or by its id or that of a session, message or agent in it."""
         stored = library.find(chat) if isinstance(chat, str) else chat
-        if (found := self._opened(stored)) is not None:
+        name = stored.overview.id
+        if (found := self._opened(stored)) is not None and name not in self._behind:
             return found
-        with self._alone(stored.overview.id):  # otherwise two threads would each read the whole chat
-            if (found := self._opened(stored)) is not None:
+        with self._alone(name):  # otherwise two threads would each read the whole chat
+            if (found := self._opened(stored)) is not None and self._is_caught_up(library, found):
                 return found
             opened = ChatReader(library, stored)
-            self._release(stored.overview.id)
+            self._release(name)
             with self._lock:
-                self._open[stored.overview.id] = opened
+                self._open[name] = opened
             self._make_room()
             opened.catch_up(library)  # a change reported meanwhile did not reach it
             return opened
 
+    def have_grown(self) -> list[str]:
+        """Any of them may have grown: each catches up when it is next asked for. Returns the ids of all of them."""
+        with self._lock:
+            self._changes += 1
+            self._behind = dict.fromkeys(self._open, self._changes)
+            return list(self._open)
+
+    def _is_caught_up(self, library: Library, opened: ChatReader) -> bool:
+        """Read what was added to a chat, if anything; whether that worked."""
+        name = opened.stored.overview.id
+        change = self._behind.get(name)
+        if change is None:
+            return True
+        try:
+            opened.take(library, [file.source for file in library.reader.files_of(opened.stored.key)])
+        except BackscrollError:
+            return False
+        with self._lock:
+            if self._behind.get(name) == change:  # otherwise it has changed again
+                del self._behind[name]
+        return True
+
     def _release(self, chat: str) -> None:
         with self._lock:
             rows = self._open.pop(chat).rows if chat in self._open else 0
+            self._behind.pop(chat, None)
         release_rows(rows)
 
     def _make_room(self) -> None:
         """Release the least recently used chats while there are too many rows."""
         released = 0
         with self._lock:
-            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MAX_ROWS:
-                released += self._open.popitem(last=False)[1].rows
+            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > self._max_rows:
+                name, oldest = self._open.popitem(last=False)
+                self._behind.pop(name, None)
+                released += oldest.rows
         release_rows(released)
 
     def has(self, chat: StoredChat) -> bool:

@@ -13,8 +13,8 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-MAX_IDLE: Final = 8
-"""Of one process and database."""
+MAX_IDLE: Final = 24
+"""Of one process and database; beyond, one that is given back is closed."""
 
 
 class IdleConnections:

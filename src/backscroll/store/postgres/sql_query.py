@@ -77,8 +77,10 @@ class SqlQuery:
         """What a passage must have, if that alone decides whether it matches."""
 
     def ranked(self) -> dict[str, Any] | None:
-        """What `best_passages` takes; None if more than words decides which passages match."""
-        if self.lexemes is None:
+        """What `best_passages` takes; None if more than words decides which passages match, or if few files do: it
+        would score the matches of all others, too.
+        """
+        if self.lexemes is None or _names_files(self._query):
             return None
         leaves = self._leaves(self._query, 1.0)
         needed = next((n for n in range(len(leaves), 0, -1) if _any_of(leaves[:n]) == self.lexemes), 0)
@@ -152,6 +154,8 @@ class SqlQuery:
                 return beginning(given)
             case nodes.IsFact(name):
                 return quoted(f"#{name}")
+            case nodes.InFiles(files) if 0 < len(files) <= MAX_NAMED_WORDS:
+                return " | ".join(map(self._in_file, files))
             case nodes.HasPart(letters):
                 found = self._words.words_with(letters)
                 return " | ".join(map(quoted, found)) if 0 < len(found) <= MAX_NAMED_WORDS else None
@@ -172,6 +176,12 @@ class SqlQuery:
                 return " & ".join([*(f"({one})" for one in each), *(f"!({one})" for one in never)])
             case _:
                 return None
+
+    def _in_file(self, file: int) -> str:
+        """The file of a passage is one of its words."""
+        if self._words.build is not None:
+            return quoted(f"#file:{file}")
+        return f"'{file >> SHIFT}=#file:{file & ((1 << SHIFT) - 1)}'"
 
     def _needed(self, node: nodes.Node) -> str | None:
         """A tsquery that every match fulfils; None if there is none."""
@@ -229,6 +239,10 @@ def _few_passages(node: nodes.Node) -> tuple[int, ...] | None:
     return next(
         (part.blocks for part in parts if isinstance(part, nodes.IsOneOf) and len(part.blocks) <= MAX_NAMED_WORDS), None
     )
+
+
+def _names_files(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.EachOf) and any(isinstance(part, nodes.InFiles) for part in node.parts)
 
 
 def _any_of(leaves: list[_Leaf]) -> str:
