@@ -43,7 +43,7 @@ what, home, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 from backscroll.files.homes import Home
 from backscroll.library.local import local_library
 from backscroll.library.analytics.blame import blame
-from backscroll.library.analytics.kinds import report_of
+from backscroll.library.analytics.report_kinds import report_of
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.chats.file_versions import history

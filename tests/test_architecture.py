@@ -55,7 +55,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "growing": set(),
         "homes": set(),
         "machine": set(),
-        "marks": set(),
+        "own_file": set(),
+        "marks": {"own_file"},
         "indexing": {"archives", "machine"},
         "opened_chat": {"indexing", "machine"},
         "searching": {"indexing"},
@@ -66,7 +67,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "marked_chats": {"library", "marks"},
         "memory": {"indexing", "library", "searching"},
         "pool": {"library"},
-        "prompts": {"library"},
+        "prompts": {"library", "own_file"},
         "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory", "opened_chat", "prompts"},
         "setup": {"archives", "homes", "local", "marks", "memory", "prompts"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
@@ -251,7 +252,7 @@ ENGINES = {"apsw", "sqlite3", "tantivy", "psycopg"}
 STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|pragma)\b.*\b(?:from|into|set|pragma)\b", re.DOTALL)
 OWNERS = {
     "LocalStore": {"store/local", "library/local.py"},
-    "rows.sqlite": {"store/local", "cli/status_line.py"},
+    "rows.sqlite": {"store/local", "cli/statusline_text.py"},
     "catalogue.jsonl": {"archive"},
     # Who may ask about all homes: the indexer, the checkup, `sql`, and what decides which homes a library shows.
     "EVERYTHING": {
@@ -268,7 +269,7 @@ TEAM_TABLES = "team/"
 """The server's own tables: who there is, and who may read what."""
 SYNC_STATE = "sync/state.py"
 """It is not an index: a small file that says what a remote has."""
-STATUS_LINE = "cli/status_line.py"
+STATUS_LINE = "cli/statusline_text.py"
 """The documented exception: it has no time to open a store."""
 EARLY_CLIENTS = {"files/early_database.py", "files/early_tables.py"}
 """They read a database that is not ours."""

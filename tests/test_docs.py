@@ -15,6 +15,7 @@ from tests.support.reference import FILE, reference
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
     assert FILE.read_text(encoding="utf-8") == reference(), "run ./scripts/write-reference"
+    assert "\\b" not in reference(), "a raw docstring: click reads a backspace, not a backslash and a b"
 
 
 def test_every_command_and_option_is_described() -> None:

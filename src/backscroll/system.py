@@ -37,7 +37,7 @@ TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (er
 NICENESS: Final = 10
 """How far a process in the background stands behind others, from 0 to 19: a tenth of the time where all are busy."""
 PRIVATE: Final = 0o077
-"""The permissions of the group and of others, none of which a private file has."""
+"""The permissions of the group and of others; a private file has none of them."""
 MALLOC_SETTINGS: Final = ((-8, 2), (-3, 256 * 1024), (-1, 1024 * 1024))
 """Of glibc: M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD, with their values."""
 

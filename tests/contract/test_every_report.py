@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backscroll.library.analytics.kinds import KINDS, report_of
+from backscroll.library.analytics.report_kinds import KINDS, report_of
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.library import Library
 from tests.contract.conftest import NewStore

@@ -110,9 +110,18 @@ def test_usage_by_period(world: Desk) -> None:
     assert ask(world, "project:shop").usage_span() == UsageSpan(quarter, quarter + day)
 
 
-@covers("usage_span")
+@covers("usage_span", "answer_span")
 def test_nothing_spans_no_time(desk: Desk) -> None:
     assert ask(desk).usage_span() is None
+    assert ask(desk).answer_span() is None
+
+
+@covers("answer_span")
+def test_the_first_and_the_last_answer_of_a_time(world: Desk) -> None:
+    times = [answer.time for answer in ask(world).answers() if answer.time]
+    assert ask(world).answer_span() == (min(times), max(times))
+    assert ask(world, "project:shop", since="2026-02-01T10:00:03").answer_span() == (time("2026-02-01T10:00:03"),) * 2
+    assert ask(world, since="2030-01-01").answer_span() is None
 
 
 @covers("reported_costs", "answers")
@@ -137,7 +146,12 @@ def test_an_answer_knows_what_came_before_it_in_its_conversation(world: Desk) ->
     assert (found.time, found.model, found.cost, found.chat, found.project) == (
         time("2026-02-01T10:00:03"), SONNET, 1000, S1, SHOP,
     )  # fmt: skip
-    assert (found.agent, found.gap, found.model_before, found.context_before) == (None, 2_000_000, SONNET, 10)
+    assert (found.agent, found.gap, found.model_before, found.context_before) == (
+        None,
+        2_000_000,
+        None,
+        10,
+    )  # the same model
     (first, *_, last) = ask(world).spent_answers()
     assert (first.gap, first.model_before, first.context_before) == (None, None, None)
     assert last.agent == "x1"

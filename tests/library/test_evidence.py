@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.conversation.passages import Role
-from backscroll.library.memory.everyday import is_everyday
+from backscroll.library.memory.everyday_words import is_everyday
 from backscroll.library.memory.evidence import LONG_PROMPT, TOGETHER, Evidence, Forms, is_list
 from backscroll.library.memory.questions import Term, terms_of
 

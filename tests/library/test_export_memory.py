@@ -11,7 +11,7 @@ import pytest
 from bench.hostile_shapes import tiny_objects, tiny_values
 
 from backscroll.library.sharing.share import redactor, rows_of, share
-from backscroll.records.crowds import MAX_PARTS
+from backscroll.records.large_values import MAX_PARTS
 from backscroll.render.html.export import Assets, Format, exported
 from tests.library.support import Shelf
 from tests.support.homes import SHOP

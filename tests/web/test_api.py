@@ -13,7 +13,7 @@ import pytest
 
 from backscroll.cli.main import run
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.kinds import KINDS
+from backscroll.library.analytics.report_kinds import KINDS
 from backscroll.web.api.endpoints import ENDPOINTS, encode
 from backscroll.web.api.parameters import ReportName
 from backscroll.web.server import StartedViewer

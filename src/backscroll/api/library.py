@@ -97,7 +97,7 @@ class Library:
         limit: int = 1000,
     ) -> StatsTable:
         """A report of `backscroll stats`: `usage`, `spend`, `tools`, `errors`, `time` … `by` is how it is grouped."""
-        from backscroll.library.analytics.kinds import KINDS, report_of
+        from backscroll.library.analytics.report_kinds import KINDS, report_of
         from backscroll.library.analytics.reports import ReportRequest
 
         _check("limit", limit)

@@ -1,4 +1,4 @@
-"""A kept file and its versions, as the catalogue tells of them."""
+"""A kept file and its versions, as the catalogue lists them."""
 
 import os
 from dataclasses import dataclass, field, replace

@@ -37,7 +37,7 @@ class Merged:
     forgotten: int = 0
     refused: list[RefusedFile] = field(default_factory=list)
     only_in_target: list[KeptFile] = field(default_factory=list)
-    """Files of the source's machines of which the target has more than the source, although they were not forgotten."""
+    """Files of the source's machines that are longer in the target, although they were not forgotten."""
 
 
 def merge(source: Archive, target: Writer) -> Merged:

@@ -27,7 +27,7 @@ def pack(data: bytes) -> Packed:
 
 
 def in_chunks(pieces: Iterable[bytes], least: int | None = None) -> Iterable[bytes]:
-    """The same bytes in larger pieces: of the usual size of a chunk, or of at least so many bytes, but for the last."""
+    """The same bytes in larger pieces: of the usual size of a chunk, or of at least so many bytes, except the last."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:

@@ -14,8 +14,8 @@ from backscroll.cli.archive_output import (
     version_lines,
     write_proof,
 )
+from backscroll.cli.backup_output import merged_as_json, write_merged
 from backscroll.cli.groups import CommandGroup
-from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json
 from backscroll.cli.paging import width, write_lines
@@ -219,7 +219,7 @@ def archive_forget(name: str, yes: bool) -> None:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.cli.forgetting import ask_before_forgetting, write_forgotten
+    from backscroll.cli.forget_output import ask_before_forgetting, write_forgotten
     from backscroll.library.archives import open_archive
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.forget import files_that_stay, forget_everywhere

@@ -59,7 +59,7 @@ def time_of(written: str) -> datetime | None:
 
 
 def local(written: str) -> str:
-    """A time in the catalogue, on the user's clock; as it is written if it is none."""
+    """A time in the catalogue, on the user's clock; unchanged if it is not a time."""
     when = time_of(written)
     return minute(when) if when else clean_line(written)
 
@@ -119,7 +119,7 @@ def proof_as_json(proof: "ArchiveVerification") -> dict[str, object]:
 def write_proof(proof: "ArchiveVerification", *, quick: bool) -> None:
     """Print the result of a verification."""
     report = proof.report
-    how = "looked at" if quick else "read and hashed"
+    how = "checked" if quick else "read and hashed"
     write(f"{plural(report.files, 'file')}, {plural(report.chunks, 'chunk')}, {size(report.size)} {how}")
     if not quick:
         write(f"{plural(proof.same, 'live file')} unchanged; {plural(len(proof.ahead), 'file')} with something new")

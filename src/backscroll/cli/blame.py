@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, limit_option, period_options
 from backscroll.cli.output import heading, write_json, write_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.cli.stats.common import begin
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 @click.command("blame")
 @click.argument("path", metavar="PATH")
 @click.option("--reads", is_flag=True, help="Include turns that only read it.")
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
-@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many turns.")
+@period_options
+@limit_option("turns")
 @global_options
 def command(path: str, reads: bool, since: str | None, until: str | None, limit: int | None) -> None:
     """Show the turns that changed a file, newest first, with the prompt and the lines added and removed.

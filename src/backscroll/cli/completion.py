@@ -29,6 +29,6 @@ def command(kind: str) -> None:
 
         write(manual(backscroll))
         return
-    from backscroll.cli.completing import script
+    from backscroll.cli.completion_values import script
 
     write(script(backscroll, kind))

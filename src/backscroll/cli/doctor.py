@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll import __version__
+from backscroll.cli.inspect import write_problems, write_totals
 from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.cli.paging import width
 from backscroll.errors import BackscrollError
 from backscroll.render.cells import cut_start
-from backscroll.render.terminal import clean_line, minute, moment, plural, size, zone_of
+from backscroll.render.terminal import clean_line, minute, moment, plural, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -255,18 +256,8 @@ def _write_sessions(health: "Health", shown: int) -> None:
     if not found.files:
         return
     write(f"\n{heading('Sessions')}")
-    write(
-        f"  {plural(found.files, 'file')}, {size(found.size)}: {plural(found.lines, 'line')}, "
-        f"{plural(found.records, 'record')}, {plural(found.problems, 'problem')}"
-    )
-    if found.first and found.last:
-        write(f"  from {minute(found.first)} to {minute(found.last)} {zone_of([found.first, found.last])}")
-    for item in found.troubles[:shown]:
-        write(warning(f"  {clean_line(str(item.file))}:{item.line}: {item.kind}: {clean_line(item.detail)}"))
-    if found.problems > shown:
-        write(f"  … and {found.problems - shown:,} more (backscroll inspect -v lists them)")
-    for unread in found.unreadable:
-        write(warning(f"  cannot be read: {clean_line(str(unread.path))}: {clean_line(unread.reason)}"))
+    write_totals(found, indent="  ")
+    write_problems(found, shown, "backscroll inspect -v lists them")
 
 
 def _write_unknown(health: "Health", shown: int) -> None:

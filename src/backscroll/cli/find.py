@@ -82,7 +82,7 @@ def _check_terminal() -> None:
 
 def _pick(context: click.Context, library: "Library", query: str, sort: str) -> None:
     from backscroll.cli import resume, show
-    from backscroll.cli.marks import change_marks
+    from backscroll.cli.marks import mark_chat
     from backscroll.cli.picker import ChatActions, pick
     from backscroll.library.chats.resume import resume_of
     from backscroll.library.marked_chats import sessions_of
@@ -90,7 +90,7 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
 
     def pin(stored: "StoredChat") -> bool:
         is_pinned = read_marks(library.settings.library).of(sessions_of(stored)).pinned
-        change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
+        mark_chat(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
         return not is_pinned
 
     def read(stored: "StoredChat", message: str) -> None:

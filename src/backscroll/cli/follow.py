@@ -41,7 +41,7 @@ def command(name: str | None, last: int, tools: Literal["full", "short", "none"]
     """Show a session as it is written, as `tail -f` shows a file, until you press Ctrl-C.
 
     ID is the start of a chat, session or message id; without it, the session that Claude Code writes right now, or else
-    the latest one. It goes on into another file when the session does: after a resume, a compaction, /clear or /resume.
+    the latest one. It continues in another file when the session does: after a resume, a compaction, /clear or /resume.
     Piped, it prints Markdown; with --json, one message per line, again whenever it changes.
 
     \b

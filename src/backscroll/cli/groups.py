@@ -47,7 +47,7 @@ class LazyGroup(CommandGroup):
         command: click.Command = importlib.import_module(f"{self._package}.{cmd_name}").command
         command.short_help = self._summaries[cmd_name]
         if "_BACKSCROLL_COMPLETE" in os.environ:
-            from backscroll.cli.completing import prepare
+            from backscroll.cli.completion_values import prepare
 
             prepare(command)
         return command

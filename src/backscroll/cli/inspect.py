@@ -70,24 +70,33 @@ def as_json(inspection: "Inspection") -> dict[str, object]:
     }
 
 
-def _write(inspection: "Inspection", shown: int) -> None:
+def write_totals(found: "Inspection", indent: str = "") -> None:
+    """How much was read, and of what time."""
     write(
-        f"{plural(inspection.files, 'file')}, {size(inspection.size)}: {plural(inspection.lines, 'line')}, "
-        f"{plural(inspection.records, 'record')}, {plural(inspection.problems, 'problem')}"
+        f"{indent}{plural(found.files, 'file')}, {size(found.size)}: {plural(found.lines, 'line')}, "
+        f"{plural(found.records, 'record')}, {plural(found.problems, 'problem')}"
     )
-    if inspection.first and inspection.last:
-        zone = zone_of([inspection.first, inspection.last])
-        write(f"from {minute(inspection.first)} to {minute(inspection.last)} {zone}")
-    _write_counts("Record types", inspection.types)
-    _write_counts("Claude Code versions (records)", inspection.versions)
-    if inspection.troubles:
-        write(f"\n{heading('Problems')}")
-    for item in inspection.troubles[:shown]:
+    if found.first and found.last:
+        write(f"{indent}from {minute(found.first)} to {minute(found.last)} {zone_of([found.first, found.last])}")
+
+
+def write_problems(found: "Inspection", shown: int, more: str) -> None:
+    """The lines and files that could not be read; `more` says how to see all of them."""
+    for item in found.troubles[:shown]:
         write(warning(f"  {clean_line(str(item.file))}:{item.line}: {item.kind}: {clean_line(item.detail)}"))
-    if inspection.problems > shown:
-        write(f"  … and {inspection.problems - shown:,} more (-v lists up to 1,000)")
-    for unread in inspection.unreadable:
-        write(warning(f"  {clean_line(str(unread.path))}: {clean_line(unread.reason)}"))
+    if found.problems > shown:
+        write(f"  … and {found.problems - shown:,} more ({more})")
+    for unread in found.unreadable:
+        write(warning(f"  cannot be read: {clean_line(str(unread.path))}: {clean_line(unread.reason)}"))
+
+
+def _write(found: "Inspection", shown: int) -> None:
+    write_totals(found)
+    _write_counts("Record types", found.types)
+    _write_counts("Claude Code versions (records)", found.versions)
+    if found.troubles:
+        write(f"\n{heading('Problems')}")
+    write_problems(found, shown, "-v lists up to 1,000")
 
 
 def _write_counts(title: str, counts: Mapping[str, int]) -> None:

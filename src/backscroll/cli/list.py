@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import current_request, global_options, limit_option
 from backscroll.cli.output import heading, open_library, write_json, write_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.errors import NothingFound
@@ -37,7 +37,7 @@ SORTS = ("newest", "oldest", "cost", "messages", "active")
     default="newest",
     help="Newest or oldest first, or the highest cost, number of messages or active time first.",
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many chats.")
+@limit_option("chats")
 @global_options
 def command(
     query: str,

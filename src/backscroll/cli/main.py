@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if "_BACKSCROLL_COMPLETE" in os.environ:
-        importlib.import_module("backscroll.cli.completing")  # tells click how bash asks
+        importlib.import_module("backscroll.cli.completion_values")  # tells click how bash asks
     # A command keeps most of what it allocates: collecting garbage as often as usual would cost a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
-    """Change the marks of a chat."""
+def mark_chat(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
+    """Change the marks of one chat."""
     from backscroll.library.marked_chats import sessions_of
     from backscroll.library.marks import change_marks
 

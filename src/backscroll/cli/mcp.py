@@ -7,7 +7,7 @@ import click
 
 from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import read_demo_first, write, write_json, write_no_history, write_note
-from backscroll.cli.token import token_options
+from backscroll.cli.token_options import token_options
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean
 from backscroll.system import return_freed_memory

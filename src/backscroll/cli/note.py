@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.marks import mark_chat, write_changed, write_marked
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
@@ -42,12 +42,12 @@ def command(name: str | None, words: tuple[str, ...], remove: int | None) -> Non
     stored = library.find(name)
     if remove is not None:
         number = remove
-        if change_marks(library, stored, lambda marks, sessions: marks.unnote(sessions, number)) is None:
+        if mark_chat(library, stored, lambda marks, sessions: marks.unnote(sessions, number)) is None:
             raise NothingFound(f"it has no note {number}", f"see backscroll note {name}")
         write_changed(library, stored, f"removed note {number}", as_json=request.json, changed=True)
         return
     text = sys.stdin.read() if words == ("-",) else " ".join(words)
     if not text.strip():
         raise UsageError("a note cannot be empty", "backscroll note ID TEXT")
-    change_marks(library, stored, lambda marks, sessions: marks.note(sessions, text))
+    mark_chat(library, stored, lambda marks, sessions: marks.note(sessions, text))
     write_changed(library, stored, "noted", as_json=request.json, changed=True)

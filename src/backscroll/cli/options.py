@@ -91,6 +91,21 @@ def global_options(command: Command) -> Command:
     return command
 
 
+def period_options(command: Command) -> Command:
+    """Add --since and --until, as reports have them."""
+    for option in reversed(PERIOD_OPTIONS):
+        command = option(command)
+    return command
+
+
+def limit_option(what: str = "rows", default: int | None = None) -> Callable[[Command], Command]:
+    """Add --limit: show at most that many of `what`, and without a default all of them."""
+    return click.option(
+        "-n", "--limit", type=click.IntRange(min=1), default=default, show_default=default is not None,
+        metavar="NUMBER", help=f"Show at most this many {what}.",
+    )  # fmt: skip
+
+
 def current_request() -> Request:
     """The global options of the running command."""
     return _request(click.get_current_context())
@@ -166,3 +181,7 @@ OPTIONS = (
     click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Print more details."),
     click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print no notes or progress."),
 )  # fmt: skip
+PERIOD_OPTIONS = (
+    click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo."),
+    click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),
+)

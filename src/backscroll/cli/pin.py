@@ -2,7 +2,7 @@
 
 import click
 
-from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.marks import mark_chat, write_changed, write_marked
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
@@ -35,7 +35,7 @@ def command(name: str | None, undo: bool) -> None:
         write_marked(pinned, NothingFound("nothing is pinned", "backscroll pin ID"), as_json=request.json)
         return
     stored = library.find(name)
-    changed = change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
+    changed = mark_chat(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
     message = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
     write_changed(
         library, stored, message.get((undo, changed), "is already pinned"), as_json=request.json, changed=changed

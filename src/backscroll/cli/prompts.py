@@ -71,7 +71,7 @@ def list_prompts(words: tuple[str, ...], tag: str | None) -> None:
 @click.argument("name", metavar="NAME")
 @global_options
 def show_prompt(name: str) -> None:
-    """Show a prompt as it was saved. This counts no use.
+    """Show a prompt as it was saved. This does not count as a use.
 
     \b
     Examples:
@@ -109,12 +109,12 @@ def save_prompt(
     description: str | None,
     tags: tuple[str, ...],
 ) -> None:
-    r"""Save a prompt under a name: lower-case letters, digits, - and _.
+    """Save a prompt under a name: lower-case letters, digits, - and _.
 
     MESSAGE is a prompt in a chat: CHAT/MESSAGE or the message alone, as search and recall give them, or a chat for its
     first prompt. Without MESSAGE and --text, the text is read from stdin, or typed in your editor.
 
-    Variables are written {{name}}; a text that has such braces for another reason escapes them: \{{name}}.
+    Variables are written {{name}}. Braces that are no variable get a backslash before them.
 
     \b
     Examples:

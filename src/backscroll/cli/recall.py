@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import current_request, global_options, period_options
 from backscroll.cli.output import open_library, write, write_json, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
@@ -34,8 +34,7 @@ LONGEST_PIPED: Final = 100_000
     multiple=True,
     help="Leave this session out. Default: the session that runs the command.",
 )
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
-@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
+@period_options
 @global_options
 def command(
     words: tuple[str, ...],

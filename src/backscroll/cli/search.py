@@ -63,7 +63,7 @@ class QueryCommand(click.Command):
     "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="Show at most this many chats."
 )
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Skip this many chats.")
-@click.option("--cursor", default="", metavar="CURSOR", help="Go on after a page: the cursor in its JSON.")
+@click.option("--cursor", default="", metavar="CURSOR", help="Continue after a page: the cursor in its JSON.")
 @click.option(
     "--hits", type=click.IntRange(1, 100), default=3, metavar="NUMBER", help="Show this many passages per chat."
 )

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -14,9 +13,9 @@ from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
 from backscroll.cli.server_backup import server_backup, server_restore
-from backscroll.cli.server_data import COMMANDS
 from backscroll.cli.server_import import server_import
-from backscroll.cli.server_place import place_of, place_options
+from backscroll.cli.server_people import COMMANDS
+from backscroll.cli.server_place import PlaceOptions, place_options
 from backscroll.errors import UsageError
 from backscroll.system import return_freed_memory
 
@@ -77,9 +76,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.pass_context
 def command(
     context: click.Context,
-    data: Path | None,
-    database: str | None,
-    objects: str | None,
+    where: PlaceOptions,
     **web: Unpack[WebOptions],
 ) -> None:
     """Run a server for a team: machines send sessions to it, and people read their own and what others share with them.
@@ -101,11 +98,11 @@ def command(
     if current_request().demo:
         from backscroll.cli.server_demo import serve_demo
 
-        serve_demo(web["port"], named=bool(data or database or objects or web["oidc_issuer"] or web["url"]))
+        serve_demo(web["port"], named=bool(any(where) or web["oidc_issuer"] or web["url"]))
         return
     from backscroll.team.serve import database_for_web, open_database, prepare, worker_process
 
-    place = place_of(data, database, objects)
+    place = where.place()
     return_freed_memory()
     with open_database(place) as opened:
         prepare(opened)
@@ -119,14 +116,7 @@ def command(
 @web_options
 @place_options
 @global_options
-def server_web(
-    with_parent: bool,
-    given_socket: int | None,
-    data: Path | None,
-    database: str | None,
-    objects: str | None,
-    **web: Unpack[WebOptions],
-) -> None:
+def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
     """Serve pages and receive what machines send. It needs a worker with the same data folder.
 
     \b
@@ -135,7 +125,7 @@ def server_web(
     """
     from backscroll.team.serve import open_database
 
-    place = place_of(data, database, objects)
+    place = where.place()
     return_freed_memory()
     with open_database(place) as opened:
         _serve(place, opened, given_socket, stops_with_parent=with_parent, **web)
@@ -147,9 +137,7 @@ def server_web(
               help="Write a line of JSON for each job to stderr: no texts, paths or secrets.")  # fmt: skip
 @place_options
 @global_options
-def server_worker(
-    with_parent: bool, log_jobs: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
+def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> None:
     """Add what machines sent to the libraries of their owners, and index it, until Ctrl-C.
 
     \b
@@ -162,7 +150,7 @@ def server_worker(
     if with_parent:
         stop_with_parent(stop.set)
     system.give_way()
-    place = place_of(data, database, objects)
+    place = where.place()
     return_freed_memory()
     if log_jobs:
         from backscroll.team.job_log import log_as_json
@@ -175,7 +163,7 @@ def server_worker(
 @command.command("migrate", short_help="Bring the tables of the database up to date.")
 @place_options
 @global_options
-def server_migrate(data: Path | None, database: str | None, objects: str | None) -> None:
+def server_migrate(where: PlaceOptions) -> None:
     """Bring the server's own tables up to date. Run it before `web` and `worker` of a new version.
 
     \b
@@ -184,7 +172,7 @@ def server_migrate(data: Path | None, database: str | None, objects: str | None)
     """
     from backscroll.team.serve import open_database, prepare
 
-    with open_database(place_of(data, database, objects)) as opened:
+    with open_database(where.place()) as opened:
         done = prepare(opened)
     if current_request().json:
         write_json({"migrations": done})

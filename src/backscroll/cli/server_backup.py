@@ -8,7 +8,7 @@ import click
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.server_import import import_as_json, tell_import
-from backscroll.cli.server_place import opened_server, place_of, place_options
+from backscroll.cli.server_place import PlaceOptions, opened_server, place_options
 from backscroll.render.terminal import size
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 )
 @place_options
 @global_options
-def server_backup(
-    folder: Path, with_objects: bool, check: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
+def server_backup(folder: Path, with_objects: bool, check: bool, where: PlaceOptions) -> None:
     """Back up people, rights, the audit log, the ledger of erasures, pins and notes, and a list of all objects.
 
     It writes into a new FOLDER and reads everything again. Indexes and archives are not in it: they are made from the
@@ -43,8 +41,8 @@ def server_backup(
     if check:
         _tell_backup(check_backup(folder), folder)
         return
-    place = place_of(data, database, objects)
-    with opened_server(data, database, objects) as (opened, store, _):
+    place = where.place()
+    with opened_server(place) as (opened, store, _):
         done = back_up_server(opened, store, place.data, folder, with_objects=with_objects)
     if current_request().json:
         write_json({"rows": done.rows, "objects": done.objects, "object_bytes": done.object_bytes})
@@ -82,18 +80,15 @@ def _tell_backup(found: "Manifest", folder: Path) -> None:
 @click.option("--org", metavar="NAME", help="The organisation of a person who is new here, if there are several.")
 @place_options
 @global_options
-def server_restore(
-    folder: Path, who: str | None, project: str | None, org: str | None,
-    data: Path | None, database: str | None, objects: str | None,
-) -> None:  # fmt: skip
-    """Restore a backup into a new database. Who was erased since it was made is erased again, before it serves.
+def server_restore(folder: Path, who: str | None, project: str | None, org: str | None, where: PlaceOptions) -> None:
+    """Restore a backup into a new database. People who were erased since then are erased again, before it serves.
 
     Workers then make the indexes from the objects.
 
-    With --person it may be a server that runs: what is missing of the person is put back, and nothing that is there
-    changes. Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares
-    nothing. An erased person is not brought back. With --project, sessions of that project are imported from the
-    backup, of one person or of everyone who is on this server, which can be undone as any import.
+    With --person, the server may be in use: what it lacks of the person is restored, and nothing that is there changes.
+    Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares nothing.
+    An erased person is not restored. With --project, sessions of that project are imported from the backup, of one
+    person or of everyone who is on this server; this can be undone like any import.
 
     \b
     Examples:
@@ -105,8 +100,8 @@ def server_restore(
     from backscroll.team.restore import restore_server
     from backscroll.team.restore_part import restore_person, restore_project
 
-    place = place_of(data, database, objects)
-    with opened_server(data, database, objects) as (opened, store, libraries):
+    place = where.place()
+    with opened_server(place) as (opened, store, libraries):
         if project is not None:
             work = place.data / "imports" / "restore"
             _tell_project(restore_project(opened, store, libraries, folder, work, project, who))

@@ -7,7 +7,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
-from backscroll.cli.server_place import opened_server, place_of, place_options
+from backscroll.cli.server_place import PlaceOptions, opened_server, place_options
 from backscroll.errors import UsageError
 from backscroll.render.terminal import clean_line, size
 
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 @place_options
 @global_options
 def server_import(
-    source: Path | None, who: str | None, mode: str, dry_run: bool, undo: str | None,
-    data: Path | None, database: str | None, objects: str | None,
-) -> None:  # fmt: skip
+    source: Path | None, who: str | None, mode: str, dry_run: bool, undo: str | None, where: PlaceOptions
+) -> None:
     """Import session files (.jsonl) below a folder, or what ClaudeLens exported (.json), for a person.
 
     A dump of its collection of messages, as mongoexport writes it, is taken too, and keeps more.
@@ -52,7 +51,7 @@ def server_import(
     if undo is not None:
         if source is not None or who is not None or dry_run:
             raise UsageError("--undo takes only the name of an import", "for example --undo ada/import")
-        with opened_server(data, database, objects) as (opened, store, libraries):
+        with opened_server(where.place()) as (opened, store, libraries):
             with opened.transaction() as connection:
                 ask_undo(connection, None, undo)
             undo_now(opened, store, libraries, undo)
@@ -60,8 +59,8 @@ def server_import(
         return
     if source is None or who is None:
         raise UsageError("say what to import, and for whom", "backscroll server import FOLDER --person HANDLE")
-    place = place_of(data, database, objects)
-    with opened_server(data, database, objects) as (opened, store, libraries):
+    place = where.place()
+    with opened_server(place) as (opened, store, libraries):
         with opened.transaction() as connection:
             person = find_by_name(connection, who)
         work = place.data / "imports" / person.handle

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,8 +18,27 @@ if TYPE_CHECKING:
     from backscroll.team.serve import ServerPlace
 
 
+class PlaceOptions(NamedTuple):
+    """The values of `place_options`; None for what the user did not name."""
+
+    data: Path | None
+    database: str | None
+    objects: str | None
+
+    def place(self) -> "ServerPlace":
+        """The place that they name."""
+        from backscroll.team.serve import ServerPlace
+
+        return ServerPlace((self.data or default_data()).absolute(), self.database, self.objects)
+
+
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say where a server keeps everything."""
+    """Add the options that say where a server keeps everything; the command gets them together, as `where`."""
+
+    @wraps(command)
+    def run(*args: Any, data: Path | None, database: str | None, objects: str | None, **options: Any) -> Any:  # noqa: ANN401
+        return command(*args, where=PlaceOptions(data, database, objects), **options)
+
     for option in (
         click.option("--objects", envvar="BACKSCROLL_OBJECTS", metavar="ADDRESS",
                      help="Where to store objects: a folder or s3://…; without it, in the data folder."),
@@ -27,28 +47,18 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="BACKSCROLL_DATA",
                      help="The data folder."),
     ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def place_of(data: Path | None, database: str | None, objects: str | None) -> "ServerPlace":
-    """The place that the options name."""
-    from backscroll.team.serve import ServerPlace
-
-    return ServerPlace((data or default_data()).absolute(), database, objects)
+        run = option(run)
+    return run
 
 
 @contextmanager
-def opened_server(
-    data: Path | None, database: str | None, objects: str | None
-) -> "Iterator[tuple[Database, Remote, Libraries]]":
+def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Libraries]]":
     """The database, the objects and the libraries of a server, which may run."""
     from backscroll.sync.remotes import open_remote
+    from backscroll.team.join_database import join_database
     from backscroll.team.libraries import Libraries
-    from backscroll.team.operating import join_database
     from backscroll.team.serve import prepare
 
-    place = place_of(data, database, objects)
     with join_database(place) as opened:
         prepare(opened)
         yield opened, open_remote(place.objects_address), Libraries(place.data, opened)

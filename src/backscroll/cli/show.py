@@ -54,8 +54,8 @@ def command(
     """Read a chat in the terminal; when piped, print it as Markdown.
 
     ID is the start of a chat, session, message or agent id. Shows the active branch from its first prompt, across
-    compactions and session files. If it is the id of a message, as `search` prints it, shows what stands around that
-    message. --json and --raw print the whole chat or branch.
+    compactions and session files. With the id of a message, as `search` prints it, shows the messages around it.
+    --json and --raw print the whole chat or branch.
 
     \b
     Examples:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import current_request, global_options, limit_option
 from backscroll.cli.output import heading, open_library, warning, write, write_csv, write_json, write_note
 from backscroll.cli.paging import width, write_lines, write_pieces
 from backscroll.errors import UsageError
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "shape", type=click.Choice(["table", "csv", "json"]), help="Default: table on a terminal, else csv."
 )
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=1000, metavar="NUMBER", help="Show at most this many rows."
-)
+@limit_option(default=1000)
 @click.option(
     "--seconds", type=click.FloatRange(min=0.001), default=10.0, metavar="NUMBER", help="Stop after this long."
 )

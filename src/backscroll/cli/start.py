@@ -19,7 +19,7 @@ def main() -> None:
 
 def _write_status() -> None:
     """Run `backscroll statusline` without options; whatever goes wrong, it prints a line and no error."""
-    from backscroll.cli.status_line import answer_to, from_stdin, line, without_index
+    from backscroll.cli.statusline_text import answer_to, from_stdin, line, without_index
     from backscroll.errors import BackscrollError
     from backscroll.settings import load_settings
 

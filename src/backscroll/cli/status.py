@@ -24,11 +24,11 @@ def command() -> None:
       backscroll status
       backscroll status --json | jq -r '.running[].session'
     """
-    from backscroll.library.analytics.present import present
+    from backscroll.library.analytics.current_status import current_status
 
     request = current_request()
     now = datetime.now().astimezone()
-    found = present(open_library(request), now)
+    found = current_status(open_library(request), now)
     if request.json:
         write_json({**found, "running": [_as_json(one) for one in found["running"]]})
         return

@@ -4,7 +4,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
-from backscroll.cli.status_line import answer_to, from_stdin, line
+from backscroll.cli.statusline_text import answer_to, from_stdin, line
 
 
 @click.command("statusline")

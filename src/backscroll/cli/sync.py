@@ -165,7 +165,7 @@ def sync_preview(name: str | None, mode: str) -> None:
 @command.command("status", short_help="How far each machine is.")
 @global_options
 def sync_status() -> None:
-    """Show every remote: how far each machine is, what waits to be sent, and when it was last proved to be whole.
+    """Show every remote: how far each machine is, what waits to be sent, and when it was last verified.
 
     \b
     Examples:
@@ -225,11 +225,11 @@ def sync_pause(name: str) -> None:
     _set_paused(name, is_paused=True)
 
 
-@command.command("resume", short_help="Go on with a paused remote.")
+@command.command("resume", short_help="Continue with a paused remote.")
 @click.argument("name")
 @global_options
 def sync_resume(name: str) -> None:
-    """Go on with a paused remote.
+    """Continue with a paused remote.
 
     \b
     Example:
@@ -257,7 +257,7 @@ def sync_remove(name: str) -> None:
 @command.command("enroll", short_help="Give a copied library a name of its own.")
 @global_options
 def sync_enroll() -> None:
-    """Give this machine a new name on its remotes. Needed where a library was copied from another machine.
+    """Give this machine a new name on its remotes. Needed if the library was copied from another machine.
 
     \b
     Example:

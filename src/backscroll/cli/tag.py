@@ -2,7 +2,7 @@
 
 import click
 
-from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.marks import mark_chat, write_changed, write_marked
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
@@ -38,7 +38,7 @@ def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
         write_marked(tagged, NothingFound("there are no tags", "backscroll tag ID WORD"), as_json=request.json)
         return
     stored = library.find(name)
-    how = change_marks(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
+    how = mark_chat(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
     if remove and not how:
         raise NothingFound(f"it has no tag {', '.join(words)}", f"see backscroll tag {name}")
     verb = "removed" if remove else "tagged"

@@ -41,7 +41,7 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
     library = open_library(request)
     stored = library.find(name)
     if compare is not None:
-        from backscroll.cli.compare import show_comparison
+        from backscroll.cli.tree_compare import show_comparison
 
         show_comparison(library, stored, *compare, as_json=request.json)
         return

@@ -1,7 +1,7 @@
 """The searchable texts of a record, and their roles.
 
 A piece is a block of a message, or the whole of a record that has no blocks. Its text is made on demand: the rows of a
-home are written long before their words are looked at.
+home are written long before their words are indexed.
 """
 
 from collections.abc import Iterator, Sequence

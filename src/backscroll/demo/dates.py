@@ -10,7 +10,7 @@ LONGEST_AGE: Final = timedelta(days=366)
 versions of an API, releases, licences."""
 DAY_MS: Final = 86_400_000
 
-# What comes before is looked at behind the first characters: an expression that begins with them is found much faster.
+# The look-behind comes after the first characters: an expression that begins with plain text is found much faster.
 DATE: Final = re.compile(rb"20(?<![0-9]20)[0-9]{2}-[01][0-9]-[0-3][0-9](?![0-9])")
 MILLISECONDS: Final = re.compile(rb"1(?<![0-9A-Za-z_.+/-]1)[0-9]{12}(?![0-9A-Za-z_.+/=-])")
 TIMESTAMP: Final = re.compile(

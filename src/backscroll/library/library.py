@@ -6,7 +6,7 @@ Every command loads this module, so what only some of them need is imported wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -192,7 +192,7 @@ class Library:
         """
         from backscroll.library.searching.search import search
 
-        with closing(self.texts()) as texts:
+        with self.texts() as texts:
             return search(
                 self.reader, texts, self.parse(query),
                 sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width, cursor=cursor, project=project,
@@ -246,14 +246,14 @@ class Library:
         from backscroll.library.searching.search import around, text_of
         from backscroll.query.snippets import Highlighter
 
-        with closing(self.texts()) as texts:
+        with self.texts() as texts:
             return around(text_of(texts, hit), Highlighter(query), lines)
 
     def text(self, hit: Hit) -> str:
         """The full text of a passage."""
         from backscroll.library.searching.search import text_of
 
-        with closing(self.texts()) as texts:
+        with self.texts() as texts:
             return text_of(texts, hit)
 
     def similar(self, query: Query) -> list[str]:

@@ -7,7 +7,6 @@ A mark is stored under the id of one session of its chat, and a chat has the mar
 lost when an older session turns up, or when two chats turn out to be one. Removing a mark removes it from all sessions.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from backscroll.disk import FileLock, private_folder, write_private
-from backscroll.errors import BackscrollError
+from backscroll.library.own_file import OwnFile, readable_json
 
 Answer = TypeVar("Answer")
 
@@ -123,26 +121,12 @@ class Marks(Struct, kw_only=True):
 
 def read_marks(library: Path) -> Marks:
     """The saved marks; an error if the file cannot be read, because there is no other copy."""
-    return _read(_path(library))[0]
+    return _file(library).read()
 
 
 def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
     """Change the marks atomically: readers see the old or the new state."""
-    path = _path(private_folder(library))
-    busy = "another process is changing your pins, tags and notes"
-    with FileLock(library / "marks.lock", busy, "try again in a moment", wait=LOCK_SECONDS):
-        marks, written = _read(path)
-        if unknown := _unknown(written):
-            hint = "it was written by a later version: update backscroll, and nothing of it is lost"
-            raise BackscrollError(f"{path} has “{unknown}” in it, which this version does not know", hint)
-        answer = change(marks)
-        marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
-        data = msgspec.to_builtins(marks)
-        if marks.budget is None:
-            del data["budget"]  # versions that know no budget can go on reading and writing the file
-        text = json.dumps(data, ensure_ascii=False, indent=2)
-        write_private(path, (text + "\n").encode("utf-8", "replace"))
-    return answer
+    return _file(library).change(change, _write)
 
 
 def new_note(text: str, now: datetime | None = None) -> Note:
@@ -159,29 +143,16 @@ def as_plain(mark: Mark) -> dict[str, Any]:
     }
 
 
-def _path(library: Path) -> Path:
-    return library / FILE
+def _file(library: Path) -> OwnFile[Marks]:
+    return OwnFile(library / FILE, Marks, "your pins, tags and notes")
 
 
-def _read(path: Path) -> tuple[Marks, Any]:
-    """The content of the file, and the same as plain JSON."""
-    try:
-        data = path.read_bytes()
-        return msgspec.json.decode(data, type=Marks), msgspec.json.decode(data)
-    except (FileNotFoundError, NotADirectoryError):
-        return Marks(), {}
-    except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
-        hint = "repair the file, or move it away to start again"
-        raise BackscrollError(f"cannot read your pins, tags and notes in {path}: {error}", hint) from error
-
-
-def _unknown(written: dict[str, Any]) -> str | None:
-    """A key that we would lose if we wrote the file."""
-    chats = written.get("chats", {}).values()
-    found = [*written.keys() - KEYS[0]]
-    found += [key for chat in chats for key in chat.keys() - KEYS[1]]
-    found += [key for chat in chats for note in chat.get("notes", ()) for key in note.keys() - KEYS[2]]
-    return min(found, default=None)
+def _write(marks: Marks) -> bytes:
+    marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
+    data = msgspec.to_builtins(marks)
+    if marks.budget is None:
+        del data["budget"]  # versions that know no budget can go on reading and writing the file
+    return readable_json(data)
 
 
 def _plain_text(text: str) -> str:
@@ -190,5 +161,3 @@ def _plain_text(text: str) -> str:
 
 
 FILE: Final = "marks.json"
-LOCK_SECONDS: Final = 2.0
-KEYS: Final = [frozenset(kind.__struct_fields__) for kind in (Marks, Mark, Note)]

@@ -37,5 +37,5 @@ def sums_of_people(address: str, numbers: Iterable[int]) -> AbstractContextManag
 
 
 def outdated_libraries(address: str) -> list[int]:
-    """The numbers of the people whose index an older version made: it should be made anew."""
+    """The numbers of the people whose index an older version made: it should be rebuilt."""
     return outdated(address)

@@ -90,14 +90,10 @@ class CallContext(NamedTuple):
         raise NothingFound("the library is being built for the first time", "try again in a minute")
 
 
-def moment_of(text: str, *, end: bool = False) -> datetime:
-    """Parse a time as queries write it."""
-    return parse_moment(text, datetime.now().astimezone(), end=end)
-
-
 def window_of(since: str, until: str) -> tuple[datetime | None, datetime | None]:
     """The start and end of a period; None where it is open."""
-    return moment_of(since) if since else None, moment_of(until, end=True) if until else None
+    now = datetime.now().astimezone()
+    return parse_moment(since, now) if since else None, parse_moment(until, now, end=True) if until else None
 
 
 def utc_minutes(when: datetime | None) -> str | None:

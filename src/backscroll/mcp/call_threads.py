@@ -1,6 +1,6 @@
 """Run calls in threads that the end of the process does not wait for.
 
-A statement may take 10 seconds. When the client closes our input, nobody waits for its answer: the threads of anyio
+A statement may take 10 seconds. When the client closes our input, no one waits for the answer: the threads of anyio
 would hold up the end of the process until they are done.
 """
 
@@ -25,7 +25,7 @@ class CallThreads:
         self._free = anyio.Semaphore(AT_ONCE)
 
     async def run(self, call: Callable[[], Made]) -> Made:
-        """What a call returns or raises. If nobody waits for it any more, it goes on unheard."""
+        """What a call returns or raises. If no one waits for it any more, it finishes unnoticed."""
         token, done = current_token(), anyio.Event()
         made: list[Made] = []
         failed: list[BaseException] = []

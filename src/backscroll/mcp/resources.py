@@ -45,7 +45,7 @@ def recent_chats(context: CallContext) -> list[ChatResource]:
 
 def help_text() -> str:
     """Queries and reports in full, from the tables that the parser and the reports themselves use."""
-    from backscroll.library.analytics.kinds import KINDS
+    from backscroll.library.analytics.report_kinds import KINDS
 
     grouped = [
         f"{name}: {', '.join(kind.by)} (default: {kind.usual})" if kind.by else f"{name}: cannot be grouped"

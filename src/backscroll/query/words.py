@@ -41,7 +41,7 @@ def pairs_of(run: str) -> list[str]:
 
 
 def unspaced_words(run: str) -> list[str]:
-    """What a run without spaces is looked for by: its words as far as the script shows them, without particles.
+    """The words to search for in a run without spaces, as far as the script shows them, without particles.
 
     A word ends where the script changes. One of four characters or more may be several words: it becomes its pairs.
     """

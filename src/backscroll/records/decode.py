@@ -14,8 +14,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 from backscroll.records import lenient
-from backscroll.records.crowds import MAX_PARTS, is_crowded
 from backscroll.records.kinds import KnownRecord
+from backscroll.records.large_values import MAX_PARTS, is_large
 from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES, salvage
 
@@ -78,7 +78,7 @@ def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
     A list of small numbers takes many times its bytes: once as values, and again when it is written line by line.
     """
     data = bytes(raw)
-    if is_crowded(data):
+    if is_large(data):
         return {"not shown": f"{len(data):,} bytes with more than {MAX_PARTS:,} values; they are in the jsonl export"}
     return value_of(raw)
 

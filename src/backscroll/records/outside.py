@@ -72,7 +72,7 @@ class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file
 
 
 class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-history-delta"):
-    """A change to such a snapshot."""
+    """A change to a snapshot."""
 
     message_id: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({"snapshotMessageId", "trackingPath", "backup", "userMessageId"})

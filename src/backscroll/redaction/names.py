@@ -31,7 +31,7 @@ PHRASE: Final = r"(?:passphrase|mnemonic|seed[_.-]?phrase|(?-i:PASSWORD|PASSPHRA
 BEFORE: Final = r"[a-z0-9_.-]*"
 
 FIELD: Final = re.compile(rf"(?i:\A(?:{BEFORE}(?:{CHOSEN}|{DRAWN})|(?:proxy-)?authorization|(?:set-)?cookie|_?auth)\Z)")
-"""The name of a field whose value is to be looked at together with it."""
+"""The name of a field whose value is checked together with it."""
 CHOSEN_FIELD: Final = re.compile(rf"(?i:\A{BEFORE}{CHOSEN}\Z)")
 HIDDEN_FIELD: Final = re.compile(rf"(?i:\A{BEFORE}(?:{CHOSEN}|{DRAWN})\Z)")
 PUBLIC: Final = re.compile(

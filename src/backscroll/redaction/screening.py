@@ -33,7 +33,7 @@ PICTURE_FIELDS: Final = (("media_type", "data"), ("type", "base64"))
 PICTURES_AND_VALUES: Final = frozenset({"data", "base64", "value"})
 """Names of fields that have a picture, or a setting whose name is in the field beside it."""
 FIELDS_IN_LINE: Final = rf'(?:{CHOSEN}|{DRAWN}|authorization|cookie|auth|"data|"base64|"value)"'
-"""The end of the name of a field that must be looked at by itself."""
+"""The end of the name of a field that must be checked by itself."""
 
 
 class Screen:
@@ -93,7 +93,7 @@ class Screen:
         return [self._rules[number] for number in numbers if number < len(self._rules)]
 
     def _gather(self, value: Any, texts: list[str], names: set[str], depth: int) -> bool:  # noqa: ANN401
-        """Collect the texts of a value and the names in it; False if it must be looked at field by field."""
+        """Collect the texts of a value and the names in it; False if it must be checked field by field."""
         if depth > DEEPEST:
             return False
         items = value

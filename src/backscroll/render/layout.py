@@ -1,7 +1,7 @@
 """Which columns of a table fit a terminal, and how wide each of them is.
 
 Bars shrink before text does, and text before a column is left out. Dates, ids and numbers are never cut. Where even the
-columns that are not extra do not fit, as on a phone, those at the right are left out, but for the text that the table
+columns that are not extra do not fit, as on a phone, those at the right are left out, except the text that the table
 is about.
 """
 

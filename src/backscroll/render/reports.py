@@ -73,7 +73,7 @@ def _has_clock(texts: Sequence[Sequence[Any]], number: int) -> bool:
 
 
 def dollars(microdollars: int | None) -> str:
-    """An amount in dollars; empty if no price is known."""
+    """An amount in dollars; `-` if no price is known."""
     if microdollars is None:
         return "-"
     sign, amount = "-" if microdollars < 0 else "", abs(microdollars)

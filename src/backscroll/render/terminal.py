@@ -29,7 +29,7 @@ def for_terminal(written: str) -> str:
 
 
 def escaped(written: str) -> str:
-    """JSON in which nothing commands a terminal: programs read the same from it, character by character."""
+    """JSON that cannot control a terminal; programs read the same values from it."""
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 

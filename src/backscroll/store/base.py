@@ -20,7 +20,7 @@ class DamagedStoreError(BackscrollError):
     """The store is damaged. Nothing is lost: it can be rebuilt."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the index is damaged: {reason}", "make it anew with backscroll update --rebuild")
+        super().__init__(f"the index is damaged: {reason}", "rebuild it with backscroll update --rebuild")
 
 
 class PendingPassage(NamedTuple):

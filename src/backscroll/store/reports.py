@@ -73,7 +73,7 @@ class Reports(Protocol):
         """The calls with these ids, by them; there may be others too."""
 
     def call_threads(self) -> list[CallThread]:
-        """The same threads and calls, with less told of each."""
+        """The same threads and calls, with fewer columns."""
 
     def call_places(self, ids: Iterable[int]) -> dict[int, CallPlace]:
         """Where the calls with these ids stand."""

@@ -23,7 +23,7 @@ def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten, aft
 
     Returns how many objects were changed.
 
-    The device may write its objects anew at the same time, so it is looked again until nothing is found.
+    The device may rewrite its objects at the same time, so this repeats until it finds nothing.
     """
     changed = 0
     clean: set[str] = set()

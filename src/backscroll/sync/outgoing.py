@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.redaction.redactor import Redactor
 from backscroll.redaction.rules import RULES, VERSION
-from backscroll.redaction.twins import has_twins
 from backscroll.sync.policy import SyncMode
 
 MASK_VERSION: Final = 2
@@ -24,7 +24,7 @@ LONGEST_LINE: Final = 64 << 20
 
 
 def rules_digest(mode: SyncMode) -> str:
-    """Changes when lines may come out differently than before, so that they are sent anew."""
+    """Changes when lines may come out differently than before, so that they are sent again."""
     if mode is SyncMode.FULL:
         return "full"
     if mode is SyncMode.METRICS:
@@ -74,7 +74,7 @@ class Outgoing:
                 pass  # not a record: masked as text, like any other file
             else:
                 masked = self._redactor.value(value)
-                is_same = masked is value and not has_twins(body, value)
+                is_same = masked is value and not has_duplicate_keys(body, value)
                 return line if is_same else msgspec.json.encode(masked) + end
         try:
             text = body.decode()

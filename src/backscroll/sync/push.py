@@ -202,7 +202,7 @@ class _Push:
     def _mend(self, objects: list[BundleObject]) -> bool:
         """Write again the bundles that the remote has lost; False if one cannot be made again.
 
-        They are the same as before but for what no longer leaves.
+        They are the same as before, except for what no longer leaves.
         """
         lost = missing(objects, self._state.last_bundle[0])
         if not lost:

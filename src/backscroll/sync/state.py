@@ -1,6 +1,6 @@
 """What a device knows of a remote: what it has sent there, and what it has taken from other devices.
 
-All of it can be made anew: what was sent stands in the bundles, what was taken stands in the archive. The state holds
+All of it can be rebuilt: what was sent is in the bundles, what was taken is in the archive. The state holds
 hashes and numbers, no names and no text.
 """
 

@@ -9,7 +9,7 @@ UNCHECKED: Final = "unchecked"
 
 
 def unchecked(rules: str, compared: int = 0) -> str:
-    """Noted instead of the rules of a stream of which the remote has more than the archive, or has it alone.
+    """Stands for the rules of a stream if the remote has more of it than the archive, or if only the remote has it.
 
     `compared` is how many bytes of the file are known to be the same there.
     """

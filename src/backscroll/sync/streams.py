@@ -20,7 +20,7 @@ class StreamKey(NamedTuple):
     version: int
     """The number of the version of the file, from 1."""
     generation: int = 0
-    """Counts how often the stream began anew: because the rules changed, or because a small file changed."""
+    """Counts how often the stream started again: because the rules changed, or because a small file changed."""
 
     @property
     def id(self) -> str:
@@ -54,7 +54,7 @@ class StreamSegment(NamedTuple):
 
 
 def first_head(key: StreamKey) -> Head:
-    """The head of a stream of which nothing was sent yet."""
+    """The head of a stream before anything was sent."""
     return Head(0, 0, key.id)
 
 

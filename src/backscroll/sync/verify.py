@@ -20,11 +20,11 @@ class Verified:
     streams: int = 0
     """Streams that may leave."""
     equal: int = 0
-    """Those of which the remote has everything, as it would leave now."""
+    """Streams that the remote has completely, as they would leave now."""
     size: int = 0
     """Bytes of those that are equal."""
     waiting: int = 0
-    """Those of which something is not sent yet."""
+    """Streams with something that is not sent yet."""
     lost: list[int] = field(default_factory=list)
     """Bundles that the remote has lost."""
     damaged: list[str] = field(default_factory=list)

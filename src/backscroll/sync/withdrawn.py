@@ -57,14 +57,14 @@ def withdraw(
 
 
 def _may_be_shortened(one: BundleObject) -> bool:
-    """Whether it was written anew: shortened, or merged from objects that may have been."""
+    """Whether it was rewritten: shortened, or merged from objects that may have been."""
     return one.revision > 0 or one.last > one.first
 
 
 def _removed_in(remote: Remote, one: BundleObject) -> set[str]:
     try:
         bundles = list(read_bundles(remote.get(one.name)))
-    except NothingFound:  # its device has written it anew since: there is another job for that
+    except NothingFound:  # its device has rewritten it since: there is another job for that
         return set()
     return {entry.stream for bundle in bundles for entry in bundle.index.entries if entry.file is None}
 

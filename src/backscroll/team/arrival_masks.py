@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.redaction.redactor import Redactor
-from backscroll.redaction.twins import has_twins
 
 LONGEST_LINE: Final = 64 << 20
 """A longer line is withheld: decoding it would take many times its size in memory."""
@@ -61,7 +61,7 @@ class ArrivalMasks:
                 pass  # not a record: masked as text
             else:
                 masked = self._redactor.value(value)
-                if masked is value and not has_twins(body, value):
+                if masked is value and not has_duplicate_keys(body, value):
                     return line
                 fields = msgspec.json.encode(masked)
                 if len(fields) <= len(body):

@@ -43,7 +43,7 @@ class TeamContext:
     trusted_proxies: Sequence[Network] = ()
     """The networks whose `X-Forwarded-For` is believed, to tell one client from another."""
     demo_links: Mapping[str, str] = field(default_factory=dict)
-    """In a demo, the secrets with which anyone signs in as one of its people: secret → handle."""
+    """In a demo, the secrets that let anyone sign in as one of its people: secret → handle."""
 
     @property
     def is_secure(self) -> bool:

@@ -1,6 +1,6 @@
 """Erase a person: rows and words, the archive, the objects, and everything about them in the server's own tables.
 
-Every step can be done again: what is cut off is finished by the next try. The tables are written anew at the end,
+Every step can be repeated: the next try finishes what was interrupted. The tables are rewritten at the end,
 because deleted rows leave their bytes in the pages of a table until other rows take their place.
 """
 
@@ -18,8 +18,8 @@ from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Remote
 from backscroll.team.audit import record
 from backscroll.team.erasures import Erasure, erasure_of, lock_out
-from backscroll.team.exclusive import exclusive
-from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.exclusive import exclusive, when_free
+from backscroll.team.holds import demand_no_hold
 from backscroll.team.ledger import note_in_ledger
 from backscroll.team.libraries import Libraries
 
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
 MAX_LISTINGS: Final = 5
 LOCK_WAIT: Final = "5s"
 PATIENCE: Final = 30.0
-LONGEST_WAIT: Final = 600.0
 POLL_SECONDS: Final = 0.05
 KEPT: Final = frozenset({("access", "reader")})
-"""Who read a chat is told to its owner, also when the reader is erased."""
+"""The owner of a chat sees who read it, even after the reader was erased."""
 
 
 def erase_person(database: "Database", objects: Remote, libraries: Libraries, handle: str, *, anew: bool = True) -> int:
     """Do what the ledger says about a person; return how many objects were removed.
 
-    Without `anew` the caller has the tables written anew.
+    Without `anew`, the caller rewrites the tables.
     """
     with database.transaction() as connection:
         entry = erasure_of(connection, handle)
@@ -62,25 +61,15 @@ def erase_person(database: "Database", objects: Remote, libraries: Libraries, ha
 
 
 def erase_now(database: "Database", objects: Remote, libraries: Libraries, handle: str) -> int:
-    """The same for a person who waits for it: if a worker is at it, wait until it is done."""
-    ends = time.monotonic() + LONGEST_WAIT
-    while True:
-        try:
-            erase_person(database, objects, libraries, handle)
-        except Busy:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(POLL_SECONDS)
-        with database.transaction() as connection:
-            entry = erasure_of(connection, handle)
-        if entry is None or entry.done is not None:
-            return entry.objects if entry else 0
+    """The same for an operator who waits for it: if a worker is doing it, wait until it is done."""
+    when_free(lambda: erase_person(database, objects, libraries, handle))
+    with database.transaction() as connection:
+        entry = erasure_of(connection, handle)
+    return entry.objects if entry else 0
 
 
 def _begin(connection: "Connection", entry: Erasure) -> None:
-    lock_person(connection, entry.person)
-    if held := holds_on(connection, entry.person):
-        raise HeldError(held[0])
+    demand_no_hold(connection, entry.person)
     lock_out(connection, entry.person)  # a restored database may have older rows
     connection.execute("update erasure set begun = coalesce(begun, now()) where person = %s", (entry.person,))
 
@@ -133,7 +122,7 @@ def _remove_rows(connection: "Connection", entry: Erasure) -> None:
 
 
 def write_tables_anew(database: "Database") -> None:
-    """Write every table and its indexes anew, without the bytes of deleted rows; Busy if one is in use for too long.
+    """Rewrite every table and its indexes, without the bytes of deleted rows; Busy if one is in use for too long.
 
     Also the statistics of the planner, which hold values of rows; the owner of a database may do so.
     """
@@ -149,7 +138,7 @@ def write_tables_anew(database: "Database") -> None:
         except psycopg.errors.LockNotAvailable as error:
             raise Busy("a table of the database is in use", "it is tried again later") from error
         except psycopg.Error as error:
-            message = f"the tables could not be written anew: {type(error).__name__}"
+            message = f"the tables could not be rewritten: {type(error).__name__}"
             raise BackscrollError(message, "see the log of the database") from error
 
 

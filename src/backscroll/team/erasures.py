@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
-from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.holds import demand_no_hold
 from backscroll.team.jobs import want
 from backscroll.team.people import Person, administrator_now, person_of
 from backscroll.team.roles import check_other_owner
@@ -52,9 +52,7 @@ def ask_erasure(connection: "Connection", by: Person | None, handle: str, org: i
     by = administrator_now(connection, by) if by else None
     person = person_of(connection, org, handle)
     _check_asker(connection, by, person)
-    lock_person(connection, person.id)
-    if held := holds_on(connection, person.id):
-        raise HeldError(held[0])
+    demand_no_hold(connection, person.id)
     if connection.execute("select 1 from erasure where person = %s", (person.id,)).fetchone():
         raise UsageError(f"the erasure of {handle} was already requested", "see Retention and erasures")
     actor = by.handle if by else OPERATOR
@@ -76,7 +74,7 @@ def _check_asker(connection: "Connection", by: Person | None, person: Person) ->
 
 
 def lock_out(connection: "Connection", person: int) -> None:
-    """End everything by which a person or a machine of theirs comes in, and what they share."""
+    """Lock out a person and their machines, and end what they share."""
     connection.execute("update person set disabled = coalesce(disabled, now()) where id = %s", (person,))
     for table in ("web_session", "api_key", "invitation", "device_request"):
         connection.execute(f"delete from {table} where person = %s", (person,))  # noqa: S608 - names of ours

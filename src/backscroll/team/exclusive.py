@@ -1,8 +1,9 @@
 """One worker at a time changes what is kept of a person, whatever the job."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from backscroll.errors import Busy
 
@@ -13,6 +14,9 @@ PEOPLE: Final = 0x6274
 """The class of these locks; each has the number of its person."""
 WAIT_SECONDS: Final = 1
 """An append takes a small part of it; what takes longer is not waited for."""
+LONGEST_WAIT: Final = 600.0
+POLL_SECONDS: Final = 0.05
+Answer = TypeVar("Answer")
 
 
 class PersonBusy(Busy):
@@ -24,7 +28,7 @@ class PersonBusy(Busy):
 
 @contextmanager
 def exclusive(database: "Database", person: int) -> "Iterator[Connection]":
-    """Keep others out, at the longest for as long as this connection lives; PersonBusy if one is at it for long."""
+    """Keep other workers out, until the connection ends at the latest; PersonBusy if one of them takes too long."""
     from psycopg.errors import LockNotAvailable
 
     with database.connection() as connection:
@@ -40,3 +44,15 @@ def exclusive(database: "Database", person: int) -> "Iterator[Connection]":
         finally:
             if not connection.closed:
                 connection.execute("select pg_advisory_unlock(%s, %s)", (PEOPLE, person))
+
+
+def when_free(work: Callable[[], Answer]) -> Answer:
+    """Do something for an operator who waits for it: if a worker is busy with the same person, as soon as it is not."""
+    ends = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            return work()
+        except Busy:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)

@@ -72,6 +72,13 @@ def holds_on(connection: "Connection", person: int) -> list[Hold]:
     return _read(connection, "h.person = %s", person)
 
 
+def demand_no_hold(connection: "Connection", person: int) -> None:
+    """HeldError if there is a hold on a person or a chat of theirs; none is placed until the transaction ends."""
+    lock_person(connection, person)
+    if held := holds_on(connection, person):
+        raise HeldError(held[0])
+
+
 def lock_person(connection: "Connection", person: int) -> None:
     """Until the end of the transaction no other places a hold on this person, or begins to erase them."""
     connection.execute("select 1 from person where id = %s for update", (person,))

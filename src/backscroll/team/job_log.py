@@ -1,6 +1,6 @@
 """A line of JSON for each job that a worker tried, and for what else it has to say: no contents, no secrets.
 
-A job is told by its kind and its person. What failed is told by the name of its error: messages may quote paths.
+A line names the kind of the job and its person, and after a failure the type of the error: messages may quote paths.
 """
 
 import json

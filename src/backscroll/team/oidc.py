@@ -118,7 +118,7 @@ class OidcProvider:
         return person, after
 
     def _scopes(self) -> list[str]:
-        """What we ask to be told. Some providers tell groups only to those who ask, others know no such scope."""
+        """The scopes to ask for. Some providers send groups only if asked, others do not know that scope."""
         known = self._described().get("scopes_supported")
         asks = bool(self.settings.groups) and isinstance(known, list) and "groups" in known
         return ["openid", "profile", "email", *(["groups"] if asks else [])]

@@ -1,4 +1,4 @@
-"""Change one's own password. Forbid passwords in an organisation, and allow them again.
+"""Change your own password. Forbid passwords in an organisation, and allow them again.
 
 Where they are forbidden, people sign in through the identity provider.
 """
@@ -24,7 +24,7 @@ class PasswordOf(NamedTuple):
     stored: str | None
     through_provider: bool
     forbidden: bool
-    """Whether nobody in the organisation may use a password."""
+    """Whether passwords are forbidden in the organisation."""
 
     @property
     def why_none(self) -> str:

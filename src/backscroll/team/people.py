@@ -107,7 +107,7 @@ def new_person(
 
 
 def invite(connection: "Connection", by: Person, handle: str, name: str, role: str) -> str:
-    """Make a person, and a one-time secret with which they choose a password."""
+    """Make a person, and a one-time secret that lets them choose a password."""
     if role == "owner" and by.role != "owner":
         raise UsageError("only an owner can make someone an owner", "choose another role")
     person = new_person(connection, by.org, handle, name, role=role)
@@ -224,7 +224,7 @@ def not_joined(connection: "Connection", org: int) -> set[str]:
 
 
 def administrator_now(connection: "Connection", by: Person) -> Person:
-    """Who asks, as they are now, while nobody else disables or demotes anyone: two owners cannot oust each other."""
+    """Who asks, as they are now, while no one else disables or demotes anyone: two owners cannot oust each other."""
     connection.execute("select pg_advisory_xact_lock(hashtext('roles'), %s)", (by.org,))
     now = find_person(connection, by.id)
     if not now.is_administrator:

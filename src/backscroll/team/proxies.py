@@ -1,6 +1,6 @@
 """Where a request comes from, if a proxy stands before the server.
 
-`X-Forwarded-For` is believed only as far as proxies in the trusted networks wrote it, and is used to slow down
+Only the part of `X-Forwarded-For` that proxies in the trusted networks wrote is believed. It is used to slow down
 guessing, never to know who asks.
 """
 

@@ -1,7 +1,7 @@
 """A line of JSON for each request: what kind, by whom, how it ended, how long it took.
 
 No line has an address as it was asked for, a query, a header or a body: they hold what people read and search, and
-secrets. A path is told by its route, in which every value is only named.
+secrets. A path is written as its route, with names instead of values.
 """
 
 import json
@@ -53,7 +53,7 @@ class RequestLog:
 
 
 def route_of(scope: Scope) -> str:
-    """The path with the names of its values; unknown paths are not told, for they may be anything."""
+    """The path with the names of its values; unknown paths are left out, because they may contain anything."""
     if "endpoint" not in scope:
         return UNKNOWN
     parts = {str(value): f"{{{name}}}" for name, value in scope.get("path_params", {}).items() if value}

@@ -173,7 +173,7 @@ def _put_back_rows(
         done.is_new = True
         if connection.execute("select 1 from org").fetchone() is None:
             raise UsageError("this server has no organisation yet", "start it once with backscroll server")
-        role = "service" if row["role"] == "service" else "member"  # what one may administer is decided anew
+        role = "service" if row["role"] == "service" else "member"  # an owner gives other roles again
         _insert(connection, "person", {**row, "org": org_of(connection, org), "role": role})
         there = connection.execute("select id from person where handle = %s", (handle,)).fetchone()
         for hold in listed_rows(source, "hold"):
@@ -199,7 +199,7 @@ def _insert(connection: "Connection", table: str, row: dict[str, Any]) -> None:
 def _put_back_objects(
     objects: Remote, source: Path, device: str, listed: list[BundleObject], done: RestoredPerson
 ) -> None:
-    """Put back the bundles of a device that no object has. What was written anew since, without something that was
+    """Put back the bundles of a device that no object has. What was rewritten since, without something that was
     forgotten, stays as it is.
     """
     there = objects_of(objects, device)

@@ -22,7 +22,7 @@ def owners(connection: "Connection", org: int) -> set[str]:
 
 
 def check_other_owner(connection: "Connection", person: Person) -> None:
-    """An error if a person is the only owner: there would be nobody left to make another."""
+    """An error if a person is the only owner: no one would be left to make another."""
     if person.role == "owner" and not owners(connection, person.org) - {person.handle}:
         raise UsageError(f"{person.handle} is the only owner who can sign in", "make someone else an owner first")
 
@@ -47,7 +47,7 @@ def change_role(connection: "Connection", by: Person, handle: str, role: str) ->
 
 
 def _end_links(connection: "Connection", person: Person) -> None:
-    """Nobody who is not an owner may hold a link with which they could sign in as one."""
+    """Only an owner may have a link that signs them in as an owner."""
     if person.handle in not_joined(connection, person.org):
         raise UsageError(f"{person.handle} has not joined yet", "make them an owner once they have signed in")
     connection.execute("delete from invitation where person = %s and used is null", (person.id,))

@@ -40,7 +40,7 @@ class LinkedChat(NamedTuple):
 
 
 def new_link(connection: "Connection", owner: Person, chat: str, title: str, days: int) -> str:
-    """A secret with which anyone reads this chat until its time is up; it is shown once."""
+    """A secret that lets anyone read this chat until it expires; it is shown once."""
     if not 1 <= days <= LONGEST_DAYS:
         raise UsageError(f"a link lasts 1 to {LONGEST_DAYS} days", "give another number of days")
     if len(links_of(connection, owner)) >= MAX_LINKS:

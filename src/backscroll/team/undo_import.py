@@ -1,13 +1,12 @@
 """Undo an import: remove exactly what it brought, and leave everything else that the person has.
 
-Asking takes effect in a transaction, with a job for the workers. Every step can be done again: what is cut off is
-finished by the next try.
+A request takes effect in a transaction, with a job for the workers. Every step can be repeated: the next try finishes
+what was interrupted.
 """
 
-import time
 from typing import TYPE_CHECKING, Final
 
-from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files.source_key import owner_of
 from backscroll.library.archives import open_writer
 from backscroll.library.keeping.forget import remove_marks
@@ -18,8 +17,8 @@ from backscroll.sync.objects import folder_of
 from backscroll.sync.remotes import Remote
 from backscroll.sync.state import SyncState
 from backscroll.team.audit import record
-from backscroll.team.exclusive import exclusive
-from backscroll.team.holds import HeldError, holds_on, lock_person
+from backscroll.team.exclusive import exclusive, when_free
+from backscroll.team.holds import demand_no_hold
 from backscroll.team.jobs import want
 from backscroll.team.libraries import STATE, Libraries
 from backscroll.team.people import Person
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
 
 JOB: Final = "undo-import"
-LONGEST_WAIT: Final = 600.0
-POLL_SECONDS: Final = 0.05
 SAID: Final = ("share", "share_link", "access")
 """What is stored about chats of an owner, apart from their library."""
 
@@ -48,7 +45,7 @@ def ask_undo(connection: "Connection", by: Person | None, wanted: str) -> None:
     device, person, org, is_undone = row
     if is_undone:
         raise UsageError(f"the import {device} was undone already", "see Audit")
-    _demand_free(connection, person)
+    demand_no_hold(connection, person)
     connection.execute("update device set undone = now() where name = %s", (device,))
     record(connection, org, by.handle if by else "server", "history.undo-import", device)
     want(connection, JOB, device)
@@ -64,7 +61,7 @@ def undo_import(database: "Database", objects: Remote, libraries: Libraries, dev
             ).fetchone()
             if row is None:
                 return False
-            _demand_free(connection, row[0])
+            demand_no_hold(connection, row[0])
         with libraries.own(handle) as library:
             _remove_said(connection, library, row[0], device)
             for one in list(objects.list(folder_of(device))):
@@ -86,22 +83,7 @@ def undo_import(database: "Database", objects: Remote, libraries: Libraries, dev
 
 def undo_now(database: "Database", objects: Remote, libraries: Libraries, device: str) -> None:
     """The same for an operator who waits for it, also while a worker is at work on the same person."""
-    ends = time.monotonic() + LONGEST_WAIT
-    while True:
-        try:
-            undo_import(database, objects, libraries, device)
-        except Busy:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(POLL_SECONDS)
-        else:
-            return
-
-
-def _demand_free(connection: "Connection", person: int) -> None:
-    lock_person(connection, person)
-    if held := holds_on(connection, person):
-        raise HeldError(held[0])
+    when_free(lambda: undo_import(database, objects, libraries, device))
 
 
 def _remove_said(connection: "Connection", library: Library, person: int, device: str) -> None:

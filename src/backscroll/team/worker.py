@@ -322,7 +322,7 @@ class OneDevice:
 
 
 def _is_expected(error: Exception) -> bool:
-    """Whether it tells of the database or of a job, not of a mistake of ours."""
+    """Whether the database or the job is the cause, not a mistake of ours."""
     import psycopg
 
     return isinstance(error, (psycopg.OperationalError, BackscrollError))

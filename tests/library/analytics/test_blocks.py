@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.cli.status_line import _window
+from backscroll.cli.statusline_text import _window
 from backscroll.library.analytics.blocks import LENGTH, blocks, starts_of
 from backscroll.library.analytics.reports import QUARTER, ReportRequest
 from backscroll.library.library import Library

@@ -13,9 +13,9 @@ import pytest
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.analytics.blame import blame
+from backscroll.library.analytics.file_calls import is_end_of
 from backscroll.library.analytics.files import SORTS, files, folder_of, folders
 from backscroll.library.analytics.reports import ReportRequest
-from backscroll.library.analytics.touched import is_end_of
 from backscroll.library.chats.file_versions import history, seen_at
 from backscroll.library.library import Library
 from tests.library.support import Shelf

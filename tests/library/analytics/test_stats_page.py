@@ -1,14 +1,16 @@
-"""Every column of every report is described in docs/reference/stats.md."""
+"""Every column of every report is described in docs/reference/stats.md, and every door groups reports the same way."""
 
+import importlib
 import re
 from datetime import UTC, datetime
 
+import click
 import pytest
 
 import backscroll
 from backscroll.demo.sandbox import open_sandbox
 from backscroll.errors import UsageError
-from backscroll.library.analytics.kinds import KINDS
+from backscroll.library.analytics.report_kinds import KINDS
 from tests.support.examples import ROOT
 
 
@@ -32,3 +34,17 @@ def test_every_column_of_every_report_is_described(monkeypatch: pytest.MonkeyPat
                         columns = library.stats(report, by=by, query=f"chat:{library.chats()[0].id}").columns
                     missing += [f"{report} --by {by}: {column}" for column in columns if column not in described]
     assert not missing
+
+
+def test_the_command_line_groups_reports_as_every_other_door_does() -> None:
+    for report, kind in KINDS.items():
+        command: click.Command = importlib.import_module(f"backscroll.cli.stats.{report}").command
+        choices = {one.name: one for one in command.params if isinstance(one.type, click.Choice)}
+        option = choices.get("by") or choices.get("sort")
+        if option is None:
+            assert not kind.by, report
+            continue
+        assert isinstance(option.type, click.Choice)
+        # `stats usage --by blocks` is another report, as in ccusage.
+        assert [name for name in option.type.choices if name != "blocks"] == list(kind.by), report
+        assert option.default == kind.usual, report

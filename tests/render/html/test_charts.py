@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.render.html.axes import label_positions, tick_text, ticks
-from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, sparkline, stacked_bars
+from backscroll.render.html.charts import Axis, Bar, Series, bars, lines, sparkline, stacked_bars
 from backscroll.render.html.element import Html
-from backscroll.render.html.heatmaps import level_of
+from backscroll.render.html.heatmaps import heatmap, hours, level_of
 
 HOSTILE = "<script>alert(1)</script>\"'><svg onload=alert(2)>\x1b[31m\u202e"
 DAYS = Axis(["2026-01-05", "2026-01-06", "2026-01-07"], [("2026-01-05", "2026-01-05")] * 3)

@@ -3,7 +3,7 @@
 import click
 
 from backscroll.cli.groups import LazyGroup
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, period_options
 
 COMMANDS = {
     "usage": "Tokens and costs, by day, model, project …",
@@ -33,8 +33,7 @@ COMMANDS = {
     summaries=COMMANDS,
     invoke_without_command=True,
 )
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
-@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
+@period_options
 @global_options
 @click.pass_context
 def command(context: click.Context, since: str | None, until: str | None) -> None:

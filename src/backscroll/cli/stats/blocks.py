@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import click
 
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, limit_option
 from backscroll.cli.output import write
 from backscroll.cli.stats.common import begin, finish, report_options
 
@@ -12,7 +12,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 @click.command("blocks")
 @report_options
 @click.option("--active", is_flag=True, help="Only the open window.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, active: bool, limit: int | None) -> None:
     """Add up tokens and costs by five-hour windows, as Claude's limits use them.

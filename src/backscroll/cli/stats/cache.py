@@ -2,23 +2,21 @@
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
-
-DIMENSIONS = ("day", "week", "month", "model", "project", "chat", "pause")
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 
 @click.command("cache")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="How to group the numbers.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@by_option("day", "week", "month", "model", "project", "chat", "pause")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show how much of the input came from the prompt cache, what that saved, and what was missed.
 
-    A miss is an answer that read nothing from the cache although its conversation already had an answer; `--by pause`
-    shows how long the pauses before misses were. The cache lasts 5 minutes or an hour. QUERY chooses chats, by the
-    fields of `backscroll search`.
+    A miss is an answer that wrote to the cache again what the answer before it already had, a tenth of its context or
+    more; `--by pause` shows how long the pauses before misses were. The cache lasts 5 minutes or an hour. QUERY chooses
+    chats, by the fields of `backscroll search`.
 
     \b
     Examples:

@@ -2,22 +2,20 @@
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
-
-DIMENSIONS = ("project", "model", "week", "month")
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 
 @click.command("chats")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@by_option("project", "model", "week", "month")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show how long and how large chats are: turns, tokens, cost and active time.
 
     Of each, p50 is the median, nine of ten chats have no more than p90, 19 of 20 no more than p95, and max is the
-    largest. Each chat counts once, with what happened of it in the period. The last line is for all chats.
+    largest. Each chat counts once, with what happened in the period. The last line is for all chats.
 
     \b
     Examples:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from backscroll.cli.options import Request, current_request
+from backscroll.cli.options import Request, current_request, period_options
 from backscroll.cli.output import heading, open_library, write_csv, write_json, write_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.render.terminal import clean_line, zone_of
@@ -19,10 +19,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def report_options(command: Command) -> Command:
-    """Add the options of every report."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    """Add what every report takes: a query, a period, and --csv."""
+    return click.argument("query", metavar="[QUERY]", default="")(period_options(csv_option(command)))
+
+
+def by_option(*names: str, text: str = "How to group the numbers.") -> Callable[[Command], Command]:
+    """Add --by, which chooses one of these names; without it, the first."""
+    return click.option("--by", type=click.Choice(names), default=names[0], help=text)
 
 
 def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, ReportRequest]":
@@ -90,9 +93,4 @@ def _styled(lines: list[str], *, has_total: bool) -> list[str]:
     ]
 
 
-OPTIONS = (
-    click.argument("query", metavar="[QUERY]", default=""),
-    click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo."),
-    click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
-)
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")

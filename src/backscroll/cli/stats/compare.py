@@ -6,18 +6,17 @@ from datetime import datetime
 
 import click
 
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, period_options
 from backscroll.cli.output import write, write_note
-from backscroll.cli.stats.common import OPTIONS, begin, finish
+from backscroll.cli.stats.common import begin, csv_option, finish
 from backscroll.render.terminal import clean_line
 
 
 @click.command("compare")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@OPTIONS[1]
-@OPTIONS[2]
-@OPTIONS[3]
+@period_options
+@csv_option
 @global_options
 def command(first: str, second: str, since: str | None, until: str | None, as_csv: bool) -> None:
     """Show the measures of A and B side by side, with their differences.

@@ -2,22 +2,14 @@
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
-
-DIMENSIONS = ("chat", "tool", "turn")
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 
 @click.command("context")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="chat", help="Chats, tools, or the turns of one chat.")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="NUMBER",
-    help="Show at most this many rows. Default: 20 chats.",
-)
+@by_option("chat", "tool", "turn", text="Chats, tools, or the turns of one chat.")
+@limit_option("rows (without it, 20 chats)")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show what filled the context of chats, and what compactions removed.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import current_request, global_options, limit_option
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
@@ -17,15 +17,7 @@ MAX_EXAMPLE_LENGTH = 300
 
 @click.command("errors")
 @report_options
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="NUMBER",
-    default=20,
-    show_default=True,
-    help="How many patterns.",
-)
+@limit_option("patterns", default=20)
 @click.option("--tool", metavar="NAME", help="Only errors of this tool.")
 @click.option("--examples", is_flag=True, help="Also show the latest error of each pattern, and where it is.")
 @global_options

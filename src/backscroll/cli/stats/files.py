@@ -6,24 +6,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, limit_option
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Report
 
-SORTS = ("edits", "reads", "chats", "last")
 NARROW = 100
 OTHERS = {"edits": 7, "reads": 7, "failed": 8, "chats": 7, "added": 8, "removed": 9, "first": 12, "last": 12}
 """How many columns of a terminal each takes, with the space before it."""
+sort_option = click.option(
+    "--sort", type=click.Choice(["edits", "reads", "chats", "last"]), default="edits",
+    help="What to sort by, highest first.",
+)  # fmt: skip
 
 
 @click.command("files")
 @report_options
-@click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to sort by, highest first.")
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, metavar="NUMBER", help="Show at most this many rows."
-)
+@sort_option
+@limit_option(default=20)
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
     """Count how often files were read and changed, in how many chats, and the lines added and removed.

@@ -2,18 +2,15 @@
 
 import click
 
-from backscroll.cli.options import global_options
+from backscroll.cli.options import global_options, limit_option
 from backscroll.cli.stats.common import begin, finish, report_options
-
-SORTS = ("edits", "reads", "chats", "last")
+from backscroll.cli.stats.files import sort_option
 
 
 @click.command("folders")
 @report_options
-@click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to sort by, highest first.")
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, metavar="NUMBER", help="Show at most this many rows."
-)
+@sort_option
+@limit_option(default=20)
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
     """Count how often files were read and changed, by the folder that they are in.

@@ -2,16 +2,14 @@
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
-
-DIMENSIONS = ("project", "day", "chat")
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 
 @click.command("prompts")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@by_option("project", "day", "chat")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Count prompts, and how often the model was interrupted or a prompt had to be repeated.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import current_request, global_options, limit_option
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ LENGTHS = click.IntRange(2, 4)
 @click.option(
     "--loops", "with_loops", is_flag=True, help="Show calls that failed three or more times in a row instead."
 )
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", default=20, show_default=True, help="How many rows."
-)
+@limit_option(default=20)
 @global_options
 def command(
     query: str, since: str | None, until: str | None, as_csv: bool, length: int | None, fold: bool, with_loops: bool,

@@ -2,10 +2,9 @@
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
-DIMENSIONS = ("why", "model", "project", "chat", "agent", "tool", "turn")
 FILTERS = ("model", "project", "chat", "agent", "tool")
 
 
@@ -17,12 +16,9 @@ def _filters(command: click.decorators.FC) -> click.decorators.FC:
 
 @click.command("spend")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="why", help="How to group the numbers.")
+@by_option("why", "model", "project", "chat", "agent", "tool", "turn")
 @_filters
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", default=20, show_default=True,
-    help="Show at most this many rows.",
-)  # fmt: skip
+@limit_option(default=20)
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int, **only: str) -> None:
     """Show what a period cost, against the equally long period before it, and why.

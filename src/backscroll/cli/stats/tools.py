@@ -4,19 +4,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
-from backscroll.cli.stats.common import begin, finish, report_options
+from backscroll.cli.options import current_request, global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Report
 
-DIMENSIONS = ("tool", "mcp-server", "project", "model")
-
 
 @click.command("tools")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="How to group the numbers.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@by_option("tool", "mcp-server", "project", "model")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Count tool calls: how they ended, how long they took, how much went in and out.

@@ -4,24 +4,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.cli.options import current_request, global_options
-from backscroll.cli.stats.common import begin, finish, report_options
+from backscroll.cli.options import current_request, global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Report
 
-DIMENSIONS = ("project", "week", "month")
-
 
 @click.command("topics")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="What to find topics of.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@by_option("project", "week", "month", text="What to find topics of.")
+@limit_option()
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show the words of prompts and titles that stand out in a project, week or month, against everything else.
 
-    With QUERY and a period, only the chosen chats and times are looked at, but still compared with all others. --json
+    With QUERY and a period, only the chosen chats and times count, but still compared with all others. --json
     and --csv have a row for each word: in how many chats and prompts it was said, and the share of prompts with it here
     and elsewhere.
 

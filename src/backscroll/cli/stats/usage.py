@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import click
 
-from backscroll.cli.options import global_options
-from backscroll.cli.stats.common import begin, finish, report_options
+from backscroll.cli.options import global_options, limit_option
+from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version", "machine")
 WORDS = {"daily": "day", "weekly": "week", "monthly": "month", "session": "chat", "blocks": "blocks"}
@@ -24,9 +24,11 @@ class UsageCommand(click.Command):
 
 @click.command("usage", cls=UsageCommand)
 @report_options
-@click.option("--by", type=click.Choice([*DIMENSIONS, "blocks"]), default="day", help="How to group the numbers.")
+@by_option(
+    "day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version", "machine", "blocks"
+)
 @click.option("--breakdown", is_flag=True, help="Split each row by model.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@limit_option()
 @click.option("--explain", is_flag=True, help="Also list every answer that was counted, with its copies.")
 @global_options
 def command(

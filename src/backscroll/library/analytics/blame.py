@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from backscroll.errors import NothingFound
+from backscroll.library.analytics.file_calls import PromptFinder, file_calls, result_of
 from backscroll.library.analytics.reports import ReportRequest
-from backscroll.library.analytics.touched import PromptFinder, file_calls, reading, result_of
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow
 
@@ -53,7 +53,7 @@ def blame(library: Library, path: str, asked: ReportRequest, *, reads: bool = Fa
         groups.setdefault(key, []).append(call)
         typed[key] = prompt.text if prompt else None
     rows = []
-    with reading(library) as texts:
+    with library.texts() as texts:
         for key, group in groups.items():
             file, machine, chat, agent, uuid = key
             done = [call for call in group if call.is_done]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from backscroll.library.analytics.cost_parts import rewriting_cost, rewritten_tokens
-from backscroll.library.analytics.periods import PERIODS
+from backscroll.library.analytics.periods import PERIODS, names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.prices import load_prices
@@ -112,9 +112,7 @@ def _ordered(groups: dict[str, CacheTotals], by: str) -> list[str]:
     if by == "pause":
         order = [FIRST, *(name for _, name in PAUSES), LONGEST_PAUSE]
         return [name for name in order if name in groups]
-    if by in PERIODS:
-        return sorted(groups, reverse=True)
-    return sorted(groups, key=lambda name: (-groups[name].saved, -groups[name].answers, name))
+    return names_in_order(groups, by, lambda sums: (sums.saved, sums.answers))
 
 
 def _notes(total: CacheTotals) -> list[str]:

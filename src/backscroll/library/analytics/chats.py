@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
-from backscroll.library.analytics.periods import NO_TIME, PERIODS
+from backscroll.library.analytics.periods import NO_TIME, PERIODS, names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.analytics.time import TimeTotals, measure
 from backscroll.library.analytics.usage import UsageTotals
@@ -56,13 +56,12 @@ def chats(library: Library, asked: ReportRequest, by: str = "project") -> Report
                 groups[(found.project if found else None) or "-"].append(size)
             else:
                 groups[_period(asked, by, found.started if found else None)].append(size)
-    names = sorted(groups, reverse=True) if by in PERIODS else sorted(groups, key=lambda one: (-len(groups[one]), one))
     facts = {
         "total": dict(zip(COLUMNS, _row(list(sizes.values())), strict=True)),
         "chats_without_price": sum(size.cost is None for size in sizes.values()),
         "answers_without_price": unpriced,
     }
-    rows = [(name, *_row(groups[name])) for name in names]
+    rows = [(name, *_row(groups[name])) for name in names_in_order(groups, by, len)]
     return Report((by, *COLUMNS), rows, facts, _notes(len(sizes), by, facts))
 
 

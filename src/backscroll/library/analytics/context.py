@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
+from backscroll.library.analytics.file_calls import local_text, of_chat
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share, top
-from backscroll.library.analytics.touched import local_text, of_chat, reading
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -92,7 +92,7 @@ def _by_chat(library: Library, asked: ReportRequest, parts: dict[str, Counter[st
     reports = reports_about(library, asked)
     for answer in reports.context_answers():
         answers[answer.chat or "-"].add(answer)
-    with reading(library) as texts:
+    with library.texts() as texts:
         compacted = _compactions(library, texts, asked, answers)
         # The index lacks the size of attachments. All are read, whatever is shown: they decide totals and the order.
         for one in reports.unsized_passages():
@@ -139,7 +139,7 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
     for answer in reports.context_answers():
         answers[bisect_right(starts, answer.time or 0) - 1].add(answer)
         every.add(answer)
-    with reading(library) as texts:
+    with library.texts() as texts:
         for one in reports.context_passages():
             turn = bisect_right(starts, one.time or 0) - 1
             size = len(texts.text(one.source, one.start, one.length, one.block)) if one.is_unsized else one.size

@@ -6,7 +6,7 @@ between them, by their length. What the first answer has before it is the prompt
 for the rest the system prompt, the tools and CLAUDE.md, none of which are in the transcript. After a compaction, that
 part stays and the rest is the summary. Where a context shrinks without one, all other parts shrink alike.
 
-Pure but for `context_fill`, which asks the store.
+Pure except for `context_fill`, which asks the store.
 """
 
 from bisect import bisect_right
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.context import ContextCut, compactions_of
+from backscroll.library.analytics.file_calls import of_chat
 from backscroll.library.analytics.reports import ReportRequest, reports_about
-from backscroll.library.analytics.touched import of_chat, reading
 from backscroll.library.library import Library
 from backscroll.records.tools import AGENT_TOOLS
 from backscroll.store.report_rows import ContextAnswer, TypedPrompt
@@ -94,7 +94,7 @@ def context_fill(library: Library, chat: str) -> ContextFill:
     prompts = list({one.uuid: one for one in reversed(reports.typed_prompts()) if not one.in_agent}.values())[::-1]
     prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
     answers = [one for one in reports.context_answers() if one.time is not None and one.context]
-    with reading(library) as texts:
+    with library.texts() as texts:
         passages = [
             SizedPassage(
                 one.time, part_name(one.role, one.tool),

@@ -143,12 +143,9 @@ def errors(library: Library, asked: ReportRequest, limit: int | None = None, too
     shown = ordered[:limit]
     calls = reports.some_tool_calls(number for pattern in shown for number in pattern.latest())
     places = reports.call_places(number for pattern in shown for number in pattern.calls())
-    texts = library.texts()
-    try:
+    with library.texts() as texts:
         kinds = RetryFinder(texts, places)
         rows = [pattern.row(calls, texts, kinds) for pattern in shown]
-    finally:
-        texts.close()
     counted = sum(len(pattern.errors) for pattern in ordered)
     facts = {
         "counted": counted,

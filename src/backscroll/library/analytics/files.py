@@ -3,8 +3,8 @@
 from collections import defaultdict
 from typing import Any, Final
 
+from backscroll.library.analytics.file_calls import file_calls, local_text, result_of
 from backscroll.library.analytics.reports import Report, ReportRequest
-from backscroll.library.analytics.touched import file_calls, local_text, reading, result_of
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow
@@ -24,7 +24,7 @@ def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: in
         groups[call.file].append(call)
     rows = _sorted([_row(asked, file, group) for file, group in groups.items()], COLUMNS, sort)
     unknown = 0
-    with reading(library) as texts:
+    with library.texts() as texts:
         for number, row in enumerate(rows[:limit]):
             results = [result_of(texts, call) for call in groups[row[0]] if call.changes and call.is_done]
             unknown += sum(not result.hunks and not result.content for result in results)

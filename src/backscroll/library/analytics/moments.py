@@ -7,8 +7,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
-from backscroll.library.analytics.reports import QUARTER, ReportRequest
-from backscroll.store.batches import EPOCH, microseconds
+from backscroll.library.analytics.reports import QUARTER, ReportRequest, start_of_quarter
+from backscroll.store.batches import EPOCH
 from backscroll.store.report_rows import ChatMoment
 
 
@@ -47,9 +47,7 @@ def time_of(row: ChatMoment) -> int:
 
 def within(asked: ReportRequest) -> Callable[[int], bool]:
     """Whether a time is in the period, to the quarter of an hour, as in all reports."""
-    since, until = microseconds(asked.since), microseconds(asked.until)
-    first = None if since is None else since // QUARTER * QUARTER
-    last = None if until is None else until // QUARTER * QUARTER
+    first, last = start_of_quarter(asked.since), start_of_quarter(asked.until)
     return lambda time: (first is None or time >= first) and (last is None or time < last)
 
 

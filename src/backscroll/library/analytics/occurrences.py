@@ -6,7 +6,6 @@ from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.calls import calls_about
 from backscroll.library.analytics.moments import LeftOutRows, by_chat, local, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
-from backscroll.library.analytics.touched import reading
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -44,7 +43,7 @@ def failed_calls(
     calls = [known[number] for number in chats if number in known]
     calls.sort(key=lambda call: (call.time or 0, call.source, call.number, call.block), reverse=True)
     titles = library.titles()
-    with reading(library) as texts:
+    with library.texts() as texts:
         rows = [
             (
                 f"{local(asked, call.time):%Y-%m-%d %H:%M}" if call.time is not None else None, call.name,

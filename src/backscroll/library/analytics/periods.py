@@ -3,16 +3,17 @@
 The store sums by local hours or days itself, once for each span between two clock changes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from backscroll.library.analytics.reports import QUARTER, ReportRequest, reports_about
 from backscroll.library.library import Library
 from backscroll.store.batches import EPOCH
 from backscroll.store.report_rows import TimeUnit, UsageByName, UsageSpan
 
+Group = TypeVar("Group")
 PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
     "day": lambda when: f"{when:%Y-%m-%d}",
     "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
@@ -35,6 +36,13 @@ class Stretch(NamedTuple):
     until: int
     ahead: int
     """How far its clocks are ahead of UTC."""
+
+
+def names_in_order(groups: Mapping[str, Group], by: str, size: Callable[[Group], Any]) -> list[str]:
+    """The names of the groups of a report: the latest period first, other groups by size, the largest first."""
+    if by in PERIODS:
+        return sorted(groups, reverse=True)
+    return sorted(sorted(groups), key=lambda name: size(groups[name]), reverse=True)
 
 
 def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator[UsageByName]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.library.analytics.moments import LeftOutRows, by_chat, names_by, time_of, within
+from backscroll.library.analytics.periods import names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -56,10 +57,6 @@ class PromptCounts:
 def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Report:
     """The report of prompts."""
     found = count_prompts(library, asked, by)
-    if by == "day":
-        names = sorted(found.groups, reverse=True)
-    else:
-        names = sorted(found.groups, key=lambda name: (-len(found.groups[name].lengths), name))
     facts = {
         "total": dict(zip(COLUMNS, found.total.row(), strict=True)),
         "chats": len(found.chats),
@@ -76,6 +73,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
     ]
     if found.without_time:
         notes.append(f"{count(found.without_time, 'row')} without a time not included")
+    names = names_in_order(found.groups, by, lambda sums: len(sums.lengths))
     rows = [(name, *found.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND, LeftOutRows, by_chat, names_by, time_of, within
+from backscroll.library.analytics.periods import names_in_order
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -84,10 +85,6 @@ class MeasuredTime:
 def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> Report:
     """The report of time."""
     timed = measure(library, asked, by)
-    if by == "day":
-        names = sorted(timed.groups, reverse=True)
-    else:
-        names = sorted(timed.groups, key=lambda name: (-timed.groups[name].active, name))
     total = timed.total
     facts = {
         "total": dict(zip(COLUMNS, total.row(), strict=True)),
@@ -109,6 +106,7 @@ def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> R
         notes.append(f"{count(timed.cut_waits, 'wait')} for the model or a tool of over an hour counted as time away")
     if timed.without_time:
         notes.append(f"{count(timed.without_time, 'row')} without a time not included")
+    names = names_in_order(timed.groups, by, lambda sums: sums.active)
     rows = [(name, *timed.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="active_seconds")
 

@@ -12,7 +12,7 @@ from math import log, sqrt
 from typing import Any, Final, NamedTuple
 
 from backscroll.library.analytics.moments import LeftOutRows, by_chat, local, time_of, within
-from backscroll.library.analytics.periods import PERIODS
+from backscroll.library.analytics.periods import PERIODS, names_in_order
 from backscroll.library.analytics.prompts import LONGEST_TEXT
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
 from backscroll.library.analytics.wording import count
@@ -62,10 +62,9 @@ def topics(library: Library, asked: ReportRequest, by: str = "project") -> Repor
     groups: dict[str, list[PromptWords]] = defaultdict(list)
     for prompt in chosen:
         groups[PERIODS[by](local(asked, prompt.time)) if by in PERIODS else prompt.project].append(prompt)
-    names = sorted(groups, reverse=True) if by in PERIODS else sorted(groups, key=lambda one: (-len(groups[one]), one))
     counted = Counter(word for prompt in every for word in prompt.words)
     rows: list[tuple[Any, ...]] = []
-    for name in names:
+    for name in names_in_order(groups, by, len):
         rows += [(name, *word) for word in standing_out(groups[name], counted, len(every))]
     facts = {"prompts": len(chosen), "all_prompts": len(every), "groups": len(groups)}
     return Report((by, *COLUMNS), rows, facts, _notes(facts, by))

@@ -5,8 +5,7 @@ from operator import add
 from typing import Final, cast
 
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.library.analytics.periods import PERIODS as PERIODS
-from backscroll.library.analytics.periods import usage_by_period
+from backscroll.library.analytics.periods import PERIODS, names_in_order, usage_by_period
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -124,11 +123,7 @@ def _report(
     synthetic: UsageTotals,
     unknown: dict[str, int],
 ) -> Report:
-    names = (
-        sorted(groups, reverse=True)
-        if by in PERIODS
-        else sorted(groups, key=lambda name: (-_worth(groups[name]), name))
-    )
+    names = names_in_order(groups, by, _worth)
     columns: tuple[str, ...] = (by, *MEASURES)
     rows = [(name, *groups[name].row()) for name in names]
     if by == "chat":

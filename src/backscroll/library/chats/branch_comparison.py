@@ -27,7 +27,7 @@ from backscroll.store.reader import AnswerCost
 MAX_TURNS: Final = 100
 """How many turns of a branch have their texts read; all of them are counted."""
 LAST_ANSWERS: Final = 3
-"""How many answers at the end of a turn are looked at for one with text."""
+"""In how many answers at the end of a turn we look for one with text."""
 
 
 class LineCounts(NamedTuple):

@@ -13,16 +13,15 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files.layout import FileKind, is_session_id
 from backscroll.files.opening import open_regular, opened_folder
 from backscroll.files.source_key import SourceKey
-from backscroll.library.analytics.reports import ReportRequest, reports_about
-from backscroll.library.analytics.touched import (
+from backscroll.library.analytics.file_calls import (
     FileCallRow,
     file_calls,
     input_of,
     moment_of,
     of_chat,
-    reading,
     result_of,
 )
+from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.library import Library
 from backscroll.query.times import parse_moment
 from backscroll.records.edits import FileInput, FileResult
@@ -77,7 +76,7 @@ def history(library: Library, path: str, asked: ReportRequest | None = None, *, 
     calls = [call for call in calls if _owner(library, call.machine) == here]
     done = {call.call or call.uuid or "": call for call in calls if call.is_done}
     touches = []
-    with reading(library) as texts:
+    with library.texts() as texts:
         for key, call in done.items():
             touches.append(FileAccess(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
     touches += _copies(library, names[0], list(done.values()), here)

@@ -16,7 +16,7 @@ _waiting = 0
 
 
 def release_rows(rows: int) -> None:
-    """Count rows that were just let go of, and collect them once there are many."""
+    """Count rows that were just released, and collect them once there are many."""
     global _waiting
     with _lock:
         _waiting += rows

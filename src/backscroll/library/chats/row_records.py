@@ -62,13 +62,10 @@ class RowRecords:
     ) -> dict[str, Row]:
         """The rows with their records, by uuid. An unreadable record is taken from a copy, or left out."""
         found: dict[str, Row] = {}
-        texts = library.texts()
-        try:
+        with library.texts() as texts:
             missing = self._read(library, texts, rows, found)
             others = [copy for row in missing if (node := copies(row.uuid)) for copy in node.copies if copy is not row]
             self._read(library, texts, others, found)
-        finally:
-            texts.close()
         return found
 
     def _read(self, library: Library, texts: Texts, rows: Iterable[Row], found: dict[str, Row]) -> list[Row]:

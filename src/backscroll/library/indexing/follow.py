@@ -155,7 +155,7 @@ def _follow(
                 if shared.has_failed:
                     raise _CutOffError
                 if news is not None and (news.has_forgotten or news.has_replaced):
-                    # An index with rows of forgotten files is made anew by the update.
+                    # An index with rows of forgotten files is rebuilt by the update.
                     return NextStep.REBUILD if news.has_replaced else NextStep.UPDATE
                 if not batch and news is None:
                     continue
@@ -173,7 +173,7 @@ def _follow(
 
 
 class _CutOffError(Exception):
-    """The companion failed to write to the archive: what was not committed is dropped, and it is opened anew."""
+    """The companion failed to write to the archive: what was not committed is dropped, and it is opened again."""
 
 
 def _round(

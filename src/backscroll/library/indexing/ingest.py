@@ -40,9 +40,9 @@ from backscroll.store.columns import FileFlags, add_record, add_spilled, change_
 from backscroll.store.reader import IndexedFile
 
 MAX_ROWS: Final = 100_000
-"""How many rows of chats are held between runs, for those that go on."""
+"""How many rows of chats stay in memory between runs, in case their sessions grow."""
 BULK_ROWS: Final = 25_000
-"""How many between the batches of one run: few of them go on in the next batch, and 1,000 rows take 1 MB."""
+"""How many stay between the batches of one run: few are needed in the next batch, and 1,000 rows take 1 MB."""
 MAX_FILES: Final = 4_000
 """From how many files: a chat takes about 10 kB even without rows."""
 RECORDS_AT_ONCE: Final = 1000
@@ -64,7 +64,7 @@ class Ingest:
         self._forget()
 
     def go_on(self, store: Store, recent: RecentTexts) -> None:
-        """Go on with the same store, opened anew, in which nobody has changed anything since."""
+        """Continue with the same store, opened again, if no one else has changed it since."""
         self._store, self.recent, self.work = store, recent, Work()
 
     def run(
@@ -119,7 +119,7 @@ class Ingest:
             except BaseException:
                 self._forget()  # the chats in memory may be ahead of the store
                 raise
-            # What a file contributes goes into many places, and joins chats: begin anew from what is written, without
+            # What a file contributes goes into many places, and joins chats: start again from what is written, without
             # the files that failed. They are read the next time.
             self._forget()
             self.work.files, self.work.lines, self.work.size = before.files, before.lines, before.size
@@ -131,9 +131,9 @@ class Ingest:
         self._batch = Batch()  # what was written need not stay in memory while its words are indexed
 
     def _release(self, most_rows: int) -> None:
-        """Let go of the chats if there are many.
+        """Release the chats if there are many.
 
-        Where more rows than that go on at once, they are let go, and loaded again, only after as many new ones.
+        If growing sessions have more rows than that, they are released and loaded again only after as many new rows.
         """
         if most_rows == MAX_ROWS:
             most_rows = max(most_rows, 2 * self._first_rows)

@@ -53,7 +53,7 @@ class KnownInside:
 
 
 def with_sessions(discovery: Discovery, known: Mapping[str, IndexedFile], archive: Archive | None = None) -> Discovery:
-    """What was found in a home, with the sessions that are inside other files, but for those that were forgotten."""
+    """What was found in a home, with the sessions that are inside other files, except those that were forgotten."""
     containers = {file.name for file in discovery.files if file.kind in CONTAINERS}
     if not containers:
         return discovery

@@ -1,7 +1,7 @@
 """Read what came into the archive from other machines, file by file, without comparing everything else.
 
-An update compares all files that are kept with all that were read. Where the index had read everything that was kept
-before, and it is known which files have more in them now, these alone are looked at.
+An update compares all files that are kept with all that were read. If the index had read everything that was kept
+before, and we know which files have grown, only these are checked.
 """
 
 from collections.abc import Iterable

@@ -16,7 +16,7 @@ class SharedWriter:
         self._writer: Writer | None = writer
         self._lock = threading.Lock()
         self.has_failed = False
-        """Whether a change was cut off: then it is to be opened anew."""
+        """Whether a change was interrupted: then it must be opened again."""
 
     @contextmanager
     def using(self) -> Iterator[Writer]:

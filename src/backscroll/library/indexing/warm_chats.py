@@ -1,7 +1,7 @@
 """Chats that stay in memory from one append to the next, in a process that updates many libraries.
 
-An append goes on with a chat, and loading the chat costs more the longer it is. What is in memory holds only as long as
-nobody else changes the library: the archive must have the stamp that it had, and the store the name of who keeps them.
+An append goes on with a chat, and loading the chat costs more the longer it is. What is in memory is valid only while
+no one else changes the library: the archive must have the same stamp, and the store our name as the holder.
 """
 
 import threading
@@ -18,7 +18,7 @@ MAX_ROWS: Final = 100_000
 """Of all libraries together: about 240 MB under load (docs/why/team-load.md)."""
 MAX_ROWS_OF_ONE: Final = 20_000
 HOLDER: Final = "chats in memory of"
-"""Under this name the store has who keeps its chats; one that was made anew has nobody."""
+"""Under this name, the store says who holds its chats; a rebuilt store has no entry."""
 
 
 class _Kept(NamedTuple):

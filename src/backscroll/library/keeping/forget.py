@@ -40,7 +40,7 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
 
 
 def forget_chats(library: Library, chats: Sequence[KeptChat]) -> int:
-    """The same for several chats at once: the archive and the index are written anew one time."""
+    """The same for several chats at once: the archive and the index are rewritten once."""
     remove_marks(library, chats)
     count = forget(library.settings, *chats)
     _rebuild_without(library)

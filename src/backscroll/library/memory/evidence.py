@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from backscroll.conversation.passages import Role
-from backscroll.library.memory.everyday import is_everyday
+from backscroll.library.memory.everyday_words import is_everyday
 from backscroll.library.memory.questions import PARTICLES, STOP_WORDS, Term
 from backscroll.query.snippets import fold
 

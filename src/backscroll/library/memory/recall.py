@@ -9,7 +9,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -80,7 +79,7 @@ def recall(
     if not terms:
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few specific words")
     budget = max(max_tokens, FEWEST_TOKENS)
-    with closing(library.texts()) as texts, library.snapshot():
+    with library.texts() as texts, library.snapshot():
         asked = _Asked(library, texts, question, terms, project, without, since, until)
         # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
         saved = passages_of_recalls(

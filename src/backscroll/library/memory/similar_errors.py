@@ -89,8 +89,7 @@ def similar_errors(
     until: datetime | None = None,
 ) -> SimilarErrors:
     """Similar errors with their solutions; `project` is preferred, `without` are sessions to leave out."""
-    texts = library.texts()
-    try:
+    with library.texts() as texts:
         signature, met = errors_like(library, texts, text, {one.lower() for one in without}, times(since, until))
         ways = ways_out(library, texts, [one.hit for one in met])
         scored = sorted(
@@ -109,8 +108,6 @@ def similar_errors(
             if error is not None and (cost := cost_of_error(error)) <= left:
                 errors.append(error)
                 left -= cost
-    finally:
-        texts.close()
     is_cut = len(errors) < len(met) or any(error.is_cut for error in errors)
     chats = len({one.chat.key for one in met})
     hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""

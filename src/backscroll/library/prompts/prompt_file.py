@@ -4,20 +4,18 @@ It cannot be derived from anything, so it is in every backup, and an index that 
 module that knows the file.
 """
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, field
 
-from backscroll.disk import FileLock, private_folder, write_private
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import UsageError
+from backscroll.library.own_file import OwnFile, readable_json
 from backscroll.library.prompts.prompt import (
     Audience,
     PromptChange,
-    PromptSource,
     SavedPrompt,
     by_name,
     changed_prompt,
@@ -26,7 +24,6 @@ from backscroll.library.prompts.prompt import (
 )
 
 FILE: Final = "prompts.json"
-LOCK_SECONDS: Final = 2.0
 
 
 class _Content(Struct):
@@ -39,16 +36,15 @@ class PromptFile:
     audiences: Sequence[Audience] = ()
 
     def __init__(self, library: Path) -> None:
-        self._library = library
-        self._path = library / FILE
+        self._file = OwnFile(library / FILE, _Content, "your saved prompts")
 
     def all(self) -> list[SavedPrompt]:
         """All of them, by name."""
-        return by_name(self._read()[0].prompts)
+        return by_name(self._file.read().prompts)
 
     def find(self, key: str) -> SavedPrompt:
         """The one with this name."""
-        return _named(self._read()[0].prompts, key)
+        return _named(self._file.read().prompts, key)
 
     def add(self, prompt: SavedPrompt) -> SavedPrompt:
         """Save a new one."""
@@ -101,35 +97,14 @@ class PromptFile:
         self.share(key, audience)
 
     def _change(self, change: Callable[[list[SavedPrompt]], SavedPrompt]) -> SavedPrompt:
-        """Change them atomically: readers see the old or the new state."""
-        private_folder(self._library)
-        busy = "another process is changing your saved prompts"
-        with FileLock(self._library / "prompts.lock", busy, "try again in a moment", wait=LOCK_SECONDS):
-            content, written = self._read()
-            if unknown := _unknown(written):
-                hint = "a later version wrote it: update backscroll, and nothing is lost"
-                raise BackscrollError(f"{self._path} has “{unknown}” in it, which this version does not know", hint)
-            changed = change(content.prompts)
-            write_private(self._path, prompts_as_json(by_name(content.prompts)))
-        return changed
-
-    def _read(self) -> tuple[_Content, Any]:
-        """The content of the file, and the same as plain JSON; an error if it cannot be read: there is no other."""
-        try:
-            data = self._path.read_bytes()
-            return msgspec.json.decode(data, type=_Content), msgspec.json.decode(data)
-        except (FileNotFoundError, NotADirectoryError):
-            return _Content(), {}
-        except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
-            hint = "repair the file, or move it away to start again"
-            raise BackscrollError(f"cannot read your saved prompts in {self._path}: {error}", hint) from error
+        return self._file.change(
+            lambda content: change(content.prompts), lambda content: prompts_as_json(by_name(content.prompts))
+        )
 
 
 def prompts_as_json(prompts: Sequence[SavedPrompt]) -> bytes:
     """The content of a file with these prompts. With whom a server shares them is not part of it."""
-    content = _Content([msgspec.structs.replace(one, shared_with=[]) for one in prompts])
-    text = json.dumps(msgspec.to_builtins(content), ensure_ascii=False, indent=2)
-    return (text + "\n").encode("utf-8", "replace")
+    return readable_json(_Content([msgspec.structs.replace(one, shared_with=[]) for one in prompts]))
 
 
 def prompts_from(library: Path, chats: Collection[str]) -> list[str]:
@@ -147,15 +122,3 @@ def _named(prompts: Sequence[SavedPrompt], name: str) -> SavedPrompt:
 def _expect_free(prompts: Sequence[SavedPrompt], name: str) -> None:
     if any(one.name == name for one in prompts):
         raise UsageError(f"there is a saved prompt {name} already", "choose another name, or change that prompt")
-
-
-def _unknown(written: dict[str, Any]) -> str | None:
-    """A key that we would lose if we wrote the file."""
-    prompts = written.get("prompts", [])
-    found = [*written.keys() - {"prompts"}, *(key for one in prompts for key in one.keys() - KEYS)]
-    found += [key for one in prompts for key in (one.get("source") or {}).keys() - SOURCE_KEYS]
-    return min(found, default=None)
-
-
-KEYS: Final = frozenset(SavedPrompt.__struct_fields__)
-SOURCE_KEYS: Final = frozenset(PromptSource.__struct_fields__)

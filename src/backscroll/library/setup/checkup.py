@@ -67,9 +67,9 @@ def check_library(
             yield check()
         except OSError as error:
             refused = storage_error(error)
-            yield Check(name, "could not be looked at", [refused.message], refused.hint)
+            yield Check(name, "could not be checked", [refused.message], refused.hint)
         except BackscrollError as error:
-            yield Check(name, "could not be looked at", [error.message], error.hint)
+            yield Check(name, "could not be checked", [error.message], error.hint)
 
 
 def _archive(settings: Settings, on_total: Callable[[int], object], on_bytes: Callable[[int], object]) -> Check:
@@ -97,8 +97,8 @@ def _index(settings: Settings, homes: Sequence[Home]) -> Check:
         except DamagedStoreError as error:
             problems, told = [error.message], ""
         except NewerVersion as error:
-            return Check("index", "could not be looked at", [error.message], error.hint)
-    told = f"rows and words compared with each other; {told}" if told else "rows and words were looked at"
+            return Check("index", "could not be checked", [error.message], error.hint)
+    told = f"rows and words compared with each other; {told}" if told else "rows and words were checked"
     return Check("index", told, problems, "run backscroll update --rebuild: it is made again from what is kept")
 
 
@@ -124,7 +124,7 @@ def _permissions(library: Path) -> Check:
     if foreign:
         problems.append(f"{foreign[0]} belongs to another user" + (", and others do" if len(foreign) > 1 else ""))
         hint = f"run chown -R {system.user_id()} {library}, then chmod -R go= {library}"
-    return Check("permissions", "only you can enter the library" if not problems else "looked at", problems, hint)
+    return Check("permissions", "only you can enter the library" if not problems else "checked", problems, hint)
 
 
 def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """The plugin of Claude Code: our files for it, put where this installation can be found, and the commands that add it.
 
 A plugin that lies in a package cannot know how this program is started. So a copy of it is written into the library,
-with the full command in it, and Claude Code is told of that folder as a local marketplace: by its own `claude plugin`,
+with the full command in it, and that folder is added to Claude Code as a local marketplace: by its own `claude plugin`,
 since only that works in every version. What Claude Code knows of it is only read here.
 """
 

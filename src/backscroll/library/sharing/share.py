@@ -32,12 +32,12 @@ from backscroll.library.indexing.sources import (
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
 from backscroll.library.opened_chat import OpenedChat
-from backscroll.records.crowds import is_crowded, without_crowds
 from backscroll.records.decode import Problem, decode_line, fields_of
+from backscroll.records.large_values import is_large, without_large_values
 from backscroll.records.record import Record
+from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.redaction.redactor import Redactor, usual_rules
 from backscroll.redaction.rules import VERSION
-from backscroll.redaction.twins import has_twins
 from backscroll.store.reader import StoredChat
 
 CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
@@ -137,8 +137,8 @@ def redacted_record(record: Record, hiding: Redactor) -> Record | None:
 
     Values with very many parts are replaced by a note: decoded, they could take gigabytes.
     """
-    if is_crowded(record.raw):
-        cut = decode_line(without_crowds(record.raw, CROWDED))
+    if is_large(record.raw):
+        cut = decode_line(without_large_values(record.raw, CROWDED))
         if isinstance(cut, Problem):
             return None
         record = cut
@@ -146,7 +146,7 @@ def redacted_record(record: Record, hiding: Redactor) -> Record | None:
     if not fields:
         return None
     hidden = hiding.value(fields)
-    if hidden is fields and not has_twins(record.raw, fields):
+    if hidden is fields and not has_duplicate_keys(record.raw, fields):
         return record
     try:
         data = msgspec.json.encode(hidden)

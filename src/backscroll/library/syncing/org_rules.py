@@ -21,7 +21,7 @@ SHOWN_MODES = frozenset({SyncMode.FULL, SyncMode.REDACTED})
 
 
 class HeldBack(NamedTuple):
-    """A project of which less leaves than the user chose."""
+    """A project that sends less than the user chose."""
 
     project: str
     wanted: SyncMode
@@ -48,9 +48,9 @@ def fetch_rules(settings: Settings, remote: RemoteSettings, *, tries: int = TRIE
 
 
 def tell_projects(settings: Settings, remote: RemoteSettings, archive: Archive, store: HttpRemote) -> None:
-    """Tell the server the git remotes of the projects that leave, if they are others than it was told last.
+    """Tell the server the git remotes of the projects that leave, if they have changed since the last time.
 
-    Nothing is told about a project of which only metrics leave, or nothing at all.
+    The server learns nothing about projects that send only metrics, or nothing.
     """
     projects, machine = FileProjects(archive), ensure_machine(settings.library)
     found = set()
@@ -66,7 +66,7 @@ def tell_projects(settings: Settings, remote: RemoteSettings, archive: Archive, 
 
 
 def held_back(settings: Settings, remote: RemoteSettings, archive: Archive | None = None) -> list[HeldBack]:
-    """The projects of this machine of which less leaves than the user chose, and why."""
+    """The projects of this machine that send less than the user chose, and why."""
     if not remote.org_rules.digest:
         return []
     archive = archive or find_archive(settings)

@@ -44,7 +44,7 @@ class RemoteStatus:
     is_syncing: bool = False
     """Whether a process syncs it right now."""
     held_back: list[HeldBack] = field(default_factory=list)
-    """The projects of which less leaves than the user chose, because of rules of the organisation."""
+    """The projects that send less than the user chose, because of rules of the organisation."""
 
 
 def status(

@@ -167,7 +167,7 @@ def _one_writer(settings: Settings) -> Iterator[Writing]:
 def _demand_there(store: Remote) -> None:
     """A folder that this machine has written to must be there; one that is not may lie on a disk that is away."""
     if isinstance(store, Folder) and not store.root.is_dir():
-        hint = "mount it; or make the folder, if it should begin anew"
+        hint = "mount it; or create the folder, to start again"
         raise StorageError(f"{store.root} is not there", hint)
 
 

@@ -44,7 +44,7 @@ class Tool(NamedTuple):
         return schema_of(self.arguments), schema_of(self.answer)
 
     def listed_schema(self) -> dict[str, Any]:
-        """Its arguments as a client is told of them.
+        """Its arguments as a client sees them.
 
         Every session of every client pays for this text, whether it uses the tool or not. So it leaves out the
         meaning of what is `SHARED`, and limits, which the server checks anyway.

@@ -8,8 +8,8 @@ from msgspec import Meta, field
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.compare import compare
-from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
+from backscroll.library.analytics.report_kinds import report_of
 from backscroll.library.analytics.reports import Report
 from backscroll.mcp.answers import Quoted, ToolAnswer, fit, rest_of
 from backscroll.mcp.arguments import Offset, Query, Since, ToolArguments, Until

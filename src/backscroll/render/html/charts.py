@@ -10,8 +10,6 @@ from typing import Final, NamedTuple
 from backscroll.render.html.axes import label_positions, largest, measure_format, percent, pixels, tick_text, ticks
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import figure, figures_table, series_class
-from backscroll.render.html.heatmaps import heatmap as heatmap
-from backscroll.render.html.heatmaps import hours as hours
 
 HEIGHT: Final = 200
 HEAD: Final = 8
@@ -69,7 +67,7 @@ class Level(NamedTuple):
 def stacked_bars(
     axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "", level: Level | None = None
 ) -> Html:
-    """Columns along an axis, of which each shows all series on top of one another.
+    """Columns along an axis; each shows all series on top of one another.
 
     `measure` is the name of what is measured, as reports have it: it says how the numbers read.
     """

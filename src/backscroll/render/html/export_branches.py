@@ -18,7 +18,7 @@ class Segment:
     """A stretch of messages that no branch leaves in between."""
 
     branches: list[int]
-    """The branches that it is part of; the first is the one that it is told with."""
+    """The branches that it is part of; it is shown with the first."""
     messages: list[Message] = field(default_factory=list)
     is_beginning: bool = False
     """Whether a branch other than the active one begins here."""
@@ -32,9 +32,9 @@ class Segment:
 def segments_of(chat: Chat, messages: Mapping[int, Sequence[Message]]) -> list[Segment]:
     """The messages of all branches, by number, cut where a branch leaves.
 
-    Whatever the branch, its segments stand in the order of reading: a branch is told behind the one that it leaves.
-    Of very many branches each is one segment, for naming on every piece all branches that it is part of would take
-    the square of their number.
+    The segments of every branch are in reading order: a branch comes after the one that it leaves. If there are very
+    many branches, each is one segment, because naming all branches of every piece would take the square of their
+    number.
     """
     if len(chat.branches) > MAX_SWITCHABLE_BRANCHES:
         return [Segment([branch.number], list(messages[branch.number]), branch.number > 1) for branch in chat.branches]

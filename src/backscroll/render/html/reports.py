@@ -152,7 +152,7 @@ def _cell(
 
 
 def _path(path: str) -> Html:
-    """The name at the end of a path, and its folder below: one line, of which the end is seen."""
+    """The name at the end of a path, and its folder below: one line, cut at the beginning."""
     folder, slash, name = path.rpartition("/")
     if not folder or not name:
         return el("span", path, class_="path-name")
@@ -194,7 +194,7 @@ TELLING: Final = frozenset({"tool", "time"})
 """Columns whose values need no name."""
 MOMENTS: Final = frozenset({"first", "last", "time"})
 DAYS: Final = frozenset({"first", "last"})
-"""Moments of which the day says enough; the tooltip has the time."""
+"""Moments that are shown as a day; the tooltip has the time."""
 WRAPPERS: Final = ("tool_use_error", "error")
 """Tags that Claude Code puts around errors: they say nothing to a reader."""
 MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")

@@ -1,4 +1,4 @@
-"""Look through a whole index: is every file what was written, and do rows and words speak of the same passages?"""
+"""Check a whole index: is every file what was written, and do rows and words belong to the same passages?"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +9,10 @@ import tantivy
 from tantivy import Query
 
 from backscroll.store.base import DamagedStoreError
-from backscroll.store.local.checked import check_sum
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
+from backscroll.store.local.verified_files import check_sum
 from backscroll.store.reader import EVERYTHING
 from backscroll.store.sql.orphans import orphans
 from backscroll.store.sql.statements import select

@@ -62,7 +62,7 @@ def examine(path: Path) -> RowsFileState:
     if is_cut or len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
         return RowsFileState.DAMAGED
     if version == VERSION:
-        # Where the room for the sums is not what it was made with, no sum would be looked at.
+        # If the room for checksums is not what the file was made with, no checksum would be compared.
         return RowsFileState.OURS if head[SUM_BYTES_AT] == SUM_BYTES or not load_checksums() else RowsFileState.DAMAGED
     if version < VERSION:
         return RowsFileState.OLDER

@@ -11,7 +11,6 @@ import apsw
 from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.store.base import DamagedStoreError
-from backscroll.store.local.checked import VerifiedFiles
 from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine
 from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.generations import (
@@ -26,6 +25,7 @@ from backscroll.store.local.generations import (
     write_lock,
 )
 from backscroll.store.local.text import TextIndex
+from backscroll.store.local.verified_files import VerifiedFiles
 from backscroll.store.sql.statements import select
 
 ATTEMPTS: Final = 20

@@ -60,7 +60,7 @@ class Snapshots:
                     return
 
     def _take(self, connection: apsw.Connection, text: TextIndex, stamp: int) -> Snapshot | None:
-        noted = read_marks(connection)  # from here on, the rows do not change
+        noted = read_commit(connection)  # from here on, the rows do not change
         deleted = [block for (block,) in select(connection, "select block from deleted")]
         after, searcher = text.current()
         if after != stamp:
@@ -76,7 +76,7 @@ class Snapshots:
         )
 
 
-def read_marks(connection: apsw.Connection) -> dict[str, str]:
+def read_commit(connection: apsw.Connection) -> dict[str, str]:
     """The last commit of the words that the rows know of: its stamp, and how far each stage had come."""
     return dict(select(connection, "select name, value from marks where name = 'stamp' or name like 'stage %'"))
 

@@ -16,7 +16,7 @@ from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import LocalTables
-from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_marks
+from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_commit
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, StatementResult
 from backscroll.store.search.waiting import waiting_passages
@@ -230,4 +230,4 @@ class LocalStore(OpenIndex):
     def _stored_marks(self) -> list[int]:
         """The same as the last commit left it: as noted with the rows, or if that is of another commit, by looking."""
         stamp, searcher = self.text.current()
-        return marks_at(stamp, read_marks(self.connection), searcher)
+        return marks_at(stamp, read_commit(self.connection), searcher)

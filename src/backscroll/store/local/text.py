@@ -16,7 +16,7 @@ from tantivy import Occur, Query
 from backscroll.disk import private_folder
 from backscroll.query.words import Preparation
 from backscroll.store.base import DamagedStoreError, PassageText
-from backscroll.store.local.checked import VerifiedFiles, check_sum
+from backscroll.store.local.verified_files import VerifiedFiles, check_sum
 from backscroll.store.search.words import ROLE_FACTS, STAGES, WORDS, facts_of, is_searched_by_tool, weight_of
 
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")

@@ -1,4 +1,4 @@
-"""Look through a whole build: do rows and words speak of the same passages?"""
+"""Check a whole build: do rows and words belong to the same passages?"""
 
 from typing import Final
 

@@ -12,7 +12,7 @@ from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.search.words import SAID_ROLES, STAGES, facts_of, is_searched_by_tool, weight_of, words_of
 
 CONTENT: Final = 2
-"""Increased when the same records get other passages or words: an index that was made before is made anew."""
+"""Increased when the same records get other passages or words: older indexes are rebuilt."""
 MAX_POSITIONS: Final = 16_000
 """A tsvector has places for 16,383 words; what is longer is cut."""
 APART: Final = 16

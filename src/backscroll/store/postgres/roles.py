@@ -108,7 +108,7 @@ NOT_FORCED: Final = """
 select c.relname from pg_class c where c.relkind = 'r' and c.relnamespace = to_regnamespace('backscroll')
   and not c.relforcerowsecurity and has_table_privilege('backscroll_reader', c.oid, 'select') and c.relname <> 'builds'
 """
-"""What the reader may read, but for the list of builds, of which it sees its own."""
+"""What the reader may read, except the list of builds, where it sees its own."""
 
 
 def _exists(connection: psycopg.Connection[tuple[object, ...]], table: str, column: str, name: str) -> bool:

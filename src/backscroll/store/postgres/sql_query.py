@@ -261,5 +261,5 @@ def phrase(words: tuple[str, ...], gap: int = 0) -> str:
 
 
 def beginning(words: tuple[str, ...]) -> str:
-    """Words one after the other, the last of which is only begun."""
+    """Words one after the other; of the last one, only the beginning."""
     return " <-> ".join([*map(quoted, words[:-1]), f"{quoted(words[-1])}:*"])

@@ -34,7 +34,7 @@ from backscroll.store.search.nodes import (
 CANDIDATES: Final = 500
 """How many passages compete for the best."""
 NEAR_CANDIDATES: Final = 50
-"""How many of them are looked at for words that are near each other."""
+"""In how many of them we look for words that are near each other."""
 # Chosen with bench/relevance, on its half to tune.
 BEST: Final = 3
 """How many of its best passages count for a chat."""
@@ -62,7 +62,7 @@ K1: Final = 1.2
 B: Final = 0.75
 """The usual constants of bm25, here for a chat: how soon more matches add no more, and how much its size counts."""
 MAX_PAIRS: Final = 4
-"""How many pairs of words are looked at, those of the rarest words."""
+"""How many pairs of words count: those of the rarest words."""
 
 
 class Candidates(NamedTuple):

@@ -33,7 +33,7 @@ class ChatWriter:
     def __init__(self, connection: RowWriter, batch: Batch, ids: NewIds) -> None:
         self._connection, self._batch, self._ids = connection, batch, ids
         self.has_deleted = False
-        """Whether passages were deleted: titles that are others now."""
+        """Whether passages were deleted: titles that have changed."""
         self.may_adopt = bool(batch.new_files or batch.emptied or batch.removed or batch.archived or batch.links)
         """Whether a spilled tool result may have got its chat, or another."""
 
@@ -60,7 +60,7 @@ class ChatWriter:
         self._many("delete from chats where id = ?", [(chat.id,) for chat in gone])
 
     def _place_files(self, places: dict[int, int]) -> None:
-        """Note of which chat each file is part of."""
+        """Note which chat each file is part of."""
         if not places:
             return
         before = dict(

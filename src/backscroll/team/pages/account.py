@@ -10,9 +10,9 @@ from starlette.responses import Response
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
-from backscroll.team.pages.doors import FAILED, guess_keys
 from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
 from backscroll.team.pages.password_form import password_form
+from backscroll.team.pages.sign_in_pages import FAILED, guess_keys
 from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.oidc import REQUEST, OidcProvider
-from backscroll.team.pages.doors import enter, local_path
+from backscroll.team.pages.sign_in_pages import enter, local_path
 
 
 def start(request: TeamRequest) -> Response:

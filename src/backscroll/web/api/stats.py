@@ -5,8 +5,8 @@ from typing import Any
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.compare import period_of
-from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
+from backscroll.library.analytics.report_kinds import report_of
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.spend_periods import DEFAULT_SINCE
 from backscroll.library.library import Library

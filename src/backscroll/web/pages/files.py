@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from backscroll.errors import NothingFound, UsageError
+from backscroll.library.analytics.file_calls import FileCallRow, calls_of_path
 from backscroll.library.analytics.files import SORTS, files
-from backscroll.library.analytics.touched import FileCallRow, calls_of_path
 from backscroll.library.library import Library
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon

@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from backscroll.library.analytics.touched import FileCallRow, PromptFinder, TypedPrompt, input_of, reading, result_of
+from backscroll.library.analytics.file_calls import FileCallRow, PromptFinder, TypedPrompt, input_of, result_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment
+from backscroll.web.addresses import chat_address
 from backscroll.web.pages.chat_rows import when
-from backscroll.web.pages.stats_links import call_address, chat_address, file_address
+from backscroll.web.pages.stats_links import call_address, file_address
 from backscroll.web.requests import PageRequest
 
 ON_A_PAGE: Final = 30
@@ -40,7 +41,7 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
     page = request.number("page", 1, 1, 100_000)
     here = wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     titles = request.library.titles()
-    with reading(request.library) as texts:
+    with request.library.texts() as texts:
         shown = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
     more = {"reads": "1"} if with_reads else {}
     switch = el("a", "Hide reads" if with_reads else "Show reads",

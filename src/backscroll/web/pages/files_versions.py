@@ -7,7 +7,7 @@ from time import thread_time
 from typing import Final
 
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.touched import FileCallRow, PromptFinder
+from backscroll.library.analytics.file_calls import FileCallRow, PromptFinder
 from backscroll.library.chats.file_versions import FileState, History, history, seen_at
 from backscroll.render.html.code import code, highlight_lines, line_html, normalize_text
 from backscroll.render.html.diffs import diff_texts

@@ -6,8 +6,8 @@ from typing import Final
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.usage import usage
 from backscroll.library.library import Library
-from backscroll.render.html.charts import heatmap
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.heatmaps import heatmap
 from backscroll.render.html.icons import icon
 from backscroll.render.reports import dollars, short
 from backscroll.web.addresses import search_address

@@ -16,9 +16,10 @@ from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
 from backscroll.render.html.axes import day_name, week_name
-from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
+from backscroll.render.html.charts import Axis, Bar, Series, bars, lines, stacked_bars
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import figure
+from backscroll.render.html.heatmaps import heatmap, hours
 from backscroll.render.html.reports import heading
 from backscroll.render.html.treemap import FolderValue, treemap
 from backscroll.render.terminal import plural
@@ -99,7 +100,7 @@ def simple_bars(
     colours: Sequence[int] = (),
     between: str = " + ",
 ) -> Html:
-    """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
+    """The first rows of a report as bars; their length is the sum of the measures, `values` is the text beside them."""
     every = report.as_dicts()
     rows, key = every[:SHOWN], report.columns[0]
     told = values or measures[:1]

@@ -5,12 +5,11 @@ from datetime import date, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from backscroll.library.analytics.file_calls import FileCallRow
 from backscroll.library.analytics.periods import PERIODS
-from backscroll.library.analytics.touched import FileCallRow
 from backscroll.query.write import field_text
 from backscroll.render.terminal import clean_line
-from backscroll.web.addresses import agent_address, chats_address, search_address
-from backscroll.web.addresses import chat_address as chat_address
+from backscroll.web.addresses import agent_address, chat_address, chats_address, search_address
 from backscroll.web.pages.stats_periods import bounds_of, is_drawn
 
 FIELDS: Final = {"project": "project", "model": "model", "git-branch": "branch", "machine": "machine"}

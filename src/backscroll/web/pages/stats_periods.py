@@ -1,15 +1,15 @@
-"""Time axes: every hour, day, week or month from the first to the last, also those in which nothing was."""
+"""Time axes: every hour, day, week or month from the first to the last, including empty ones."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
+from backscroll.library.analytics.file_calls import moment_of
 from backscroll.library.analytics.moments import within
 from backscroll.library.analytics.periods import NO_TIME, PERIODS, usage_by_period
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.reports import reports_about
-from backscroll.library.analytics.touched import moment_of
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
 from backscroll.render.html.axes import day_name, week_name
@@ -58,7 +58,7 @@ def axis_of(period: str, first: str, last: str) -> Axis:
     return Axis(names, spans, labels, starts)
 
 
-def columns_of(period: str, first: str, last: str) -> int:
+def count_periods(period: str, first: str, last: str) -> int:
     """How many of a period there are between two hours or days."""
     begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
     if period == "month":
@@ -67,7 +67,7 @@ def columns_of(period: str, first: str, last: str) -> int:
 
 
 def fitting(first: date, last: date) -> str:
-    """The period of which neither too few nor too many lie between two days."""
+    """The period that divides the time between two days into neither too few nor too many parts."""
     days = (last - first).days + 1
     return "hour" if days <= 2 else "day" if days <= 120 else "week" if days <= 800 else "month"
 
@@ -129,7 +129,7 @@ def drawn_over_time(
     period = wanted or (base if base == "hour" else fitting(*(date.fromisoformat(name[:10]) for name in (first, last))))
     period = "day" if period == "hour" and base == "day" else period
     asked = period
-    while period in COARSER and columns_of(period, first, last) > MAX_COLUMNS:
+    while period in COARSER and count_periods(period, first, last) > MAX_COLUMNS:
         period = COARSER[period]
     folded: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for name, some in values.items():

@@ -15,10 +15,10 @@ from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
 from backscroll.library.analytics.files import SORTS, files, folders
-from backscroll.library.analytics.kinds import KINDS as REPORTS
 from backscroll.library.analytics.occurrences import failed_calls, interruptions
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import prompts
+from backscroll.library.analytics.report_kinds import KINDS as REPORTS
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.sequences import MAX_LENGTH, MIN_LENGTH, loops, sequences

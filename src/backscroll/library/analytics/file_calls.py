@@ -1,7 +1,5 @@
 """Calls that read or changed a file: each once; call and result are read on demand."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from backscroll.library.analytics.reports import ReportRequest, reports_about
@@ -39,16 +37,6 @@ def is_end_of(wanted: str, path: str) -> bool:
     while wanted.startswith("./"):
         wanted = wanted[2:]
     return path == wanted or (not wanted.startswith("/") and bool(wanted) and path.endswith("/" + wanted))
-
-
-@contextmanager
-def reading(library: Library) -> Iterator[Texts]:
-    """A cache of records by position."""
-    texts = library.texts()
-    try:
-        yield texts
-    finally:
-        texts.close()
 
 
 def input_of(texts: Texts, call: FileCallRow) -> FileInput:

@@ -1,6 +1,6 @@
-"""Find keys that stand twice in an object of JSON.
+"""Find keys that occur twice in a JSON object.
 
-Whoever decodes the line, we as well, sees the last value only: the others could be secrets that nobody looked at.
+Every decoder, ours too, keeps the last value only: the others could be secrets that no rule has seen.
 """
 
 import json
@@ -11,7 +11,7 @@ import msgspec
 AROUND: Final = b"\0 \t\r\n"
 
 
-def has_twins(line: bytes, value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+def has_duplicate_keys(line: bytes, value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Whether a line may have more than `value`, which was decoded from it. If so, the value is to be written instead.
 
     What is no JSON, and was decoded all the same, may have more, too.
@@ -22,17 +22,14 @@ def has_twins(line: bytes, value: Any) -> bool:  # noqa: ANN401 - whatever JSON 
             return False  # so it is with nearly every line: a client writes what an encoder writes
     except (OverflowError, ValueError, TypeError):  # numbers that only Python can hold
         pass
-    twins = _Twins()
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal found
+        found = found or len({key for key, _ in pairs}) < len(pairs)
+
     try:
-        json.loads(body.decode("utf-8", "surrogatepass"), object_pairs_hook=twins.look)
+        json.loads(body.decode("utf-8", "surrogatepass"), object_pairs_hook=look)
     except (ValueError, RecursionError):
         return True
-    return twins.are_found
-
-
-class _Twins:
-    are_found = False
-
-    def look(self, pairs: list[tuple[str, Any]]) -> None:
-        """Look at one object."""
-        self.are_found = self.are_found or len({key for key, _ in pairs}) < len(pairs)
+    return found

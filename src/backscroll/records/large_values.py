@@ -6,7 +6,7 @@ from typing import Final
 MAX_PARTS: Final = 300_000
 
 
-def is_crowded(data: bytes, most: int = MAX_PARTS) -> bool:
+def is_large(data: bytes, most: int = MAX_PARTS) -> bool:
     """Whether a JSON value has too many parts to show: counts commas outside strings."""
     if data.count(b",") <= most:
         return False
@@ -19,7 +19,7 @@ def is_crowded(data: bytes, most: int = MAX_PARTS) -> bool:
     return False
 
 
-def without_crowds(data: bytes, note: str, most: int = MAX_PARTS) -> bytes:
+def without_large_values(data: bytes, note: str, most: int = MAX_PARTS) -> bytes:
     """The JSON value, with a string in place of each innermost list or object that is crowded.
 
     `{bytes}` and `{most}` in the note are how long that was, and how many parts a value may have.

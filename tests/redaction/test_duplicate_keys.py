@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.library.sharing.share import redactor, rows_of
-from backscroll.redaction.twins import has_twins
+from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.team.arrival_masks import ArrivalMasks
@@ -64,7 +64,7 @@ def test_lines_without_twins_stay_as_they_are_written(value: dict[str, Any], way
         msgspec.json.encode(value), json.dumps(value).encode(), json.dumps(value, indent=1).encode(),
         json.dumps(value, separators=(" , ", " : "), ensure_ascii=False).encode("utf-8", "surrogatepass"),
     ][way]  # fmt: skip
-    assert not has_twins(line, value)
+    assert not has_duplicate_keys(line, value)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_lines_without_twins_stay_as_they_are_written(value: dict[str, Any], way
         b'{"a":1}{"a":2}', b'{"a":1',
     ],
 )  # fmt: skip
-def test_twins_are_found_wherever_they_are_and_however_they_are_written(line: bytes) -> None:
+def test_duplicate_keys_are_found_wherever_they_are_and_however_they_are_written(line: bytes) -> None:
     try:
         value = json.loads(line)
     except ValueError:
         value = {"a": 1}
-    assert has_twins(line, value)
+    assert has_duplicate_keys(line, value)
 
 
 def test_numbers_that_only_python_holds_are_no_twins() -> None:
     line = b'{"a":%d}' % 10**40
-    assert not has_twins(line, json.loads(line))
+    assert not has_duplicate_keys(line, json.loads(line))

@@ -1,4 +1,4 @@
-"""`backscroll server erase …`: what an operator does with the data of a server."""
+"""`backscroll server erase`, `export` and `allow-passwords`: what an operator does for people."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
-from backscroll.cli.server_place import opened_server, place_options
+from backscroll.cli.server_place import PlaceOptions, opened_server, place_options
 from backscroll.errors import UsageError
 from backscroll.render.terminal import plural, size
 
@@ -17,12 +17,10 @@ from backscroll.render.terminal import plural, size
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @place_options
 @global_options
-def server_erase(
-    who: str, reason: str, yes: bool, data: Path | None, database: str | None, objects: str | None
-) -> None:
+def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
     """Erase everything of a person: chats, search index, objects, shares, keys and sessions. EMAIL can be a handle.
 
-    The files of the database are written anew, so that nothing is left in them. An entry in the ledger of erasures and
+    The files of the database are rewritten, so that nothing is left in them. An entry in the ledger of erasures and
     the audit log remain. A legal hold stops it. It cannot be undone.
 
     \b
@@ -32,13 +30,12 @@ def server_erase(
     """
     from backscroll.team.erase_person import erase_now
     from backscroll.team.erasures import ask_erasure, erasure_of, find_by_name
-    from backscroll.team.holds import HeldError, holds_on
+    from backscroll.team.holds import demand_no_hold
 
-    with opened_server(data, database, objects) as (opened, store, libraries):
+    with opened_server(where.place()) as (opened, store, libraries):
         with opened.transaction() as connection:
             person = find_by_name(connection, who)
-            if held := holds_on(connection, person.id):
-                raise HeldError(held[0])
+            demand_no_hold(connection, person.id)
             is_asked = erasure_of(connection, person.handle) is not None
         if not yes and not click.confirm(f"Erase everything of {person.name} ({person.handle}) for good?"):
             raise UsageError("nothing was erased", "add --yes to erase without being asked")
@@ -59,10 +56,7 @@ def server_erase(
 @click.option("--project", metavar="NAME", help="Only the chats of a project: a folder, or its last part.")
 @place_options
 @global_options
-def server_export(
-    folder: Path, who: str | None, org: str | None, project: str | None,
-    data: Path | None, database: str | None, objects: str | None,
-) -> None:  # fmt: skip
+def server_export(folder: Path, who: str | None, org: str | None, project: str | None, where: PlaceOptions) -> None:
     """Write session files, byte for byte as machines sent them, and usage.csv into a new FOLDER.
 
     \b
@@ -74,7 +68,7 @@ def server_export(
     from backscroll.team.export_history import export_history
     from backscroll.team.people import org_of, people
 
-    with opened_server(data, database, objects) as (opened, _, libraries):
+    with opened_server(where.place()) as (opened, _, libraries):
         with opened.transaction() as connection:
             chosen = [find_by_name(connection, who)] if who else people(connection, org_of(connection, org))
         done = export_history(opened, libraries, chosen, folder, project)
@@ -87,12 +81,10 @@ def server_export(
 
 @click.command("allow-passwords", short_help="Let people sign in with passwords again.")
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
-@click.option("--owner", metavar="HANDLE", help="Also print a link with which this owner chooses a new password.")
+@click.option("--owner", metavar="HANDLE", help="Also print a link for this owner to choose a new password.")
 @place_options
 @global_options
-def server_allow_passwords(
-    org: str | None, owner: str | None, data: Path | None, database: str | None, objects: str | None
-) -> None:
+def server_allow_passwords(org: str | None, owner: str | None, where: PlaceOptions) -> None:
     """Let people sign in with passwords again, for example when the identity provider fails.
 
     \b
@@ -103,7 +95,7 @@ def server_allow_passwords(
     from backscroll.team.passwords import allow_by_operator
     from backscroll.team.people import org_of
 
-    with opened_server(data, database, objects) as (opened, _, _), opened.transaction() as connection:
+    with opened_server(where.place()) as (opened, _, _), opened.transaction() as connection:
         secret = allow_by_operator(connection, org_of(connection, org), owner)
     link = f"/welcome?link={secret}" if secret else None
     if current_request().json:

@@ -16,7 +16,7 @@ from backscroll.library.syncing.remote_settings import read_remotes
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def present(library: Library, now: datetime) -> dict[str, Any]:
+def current_status(library: Library, now: datetime) -> dict[str, Any]:
     """The state of this moment; `now` is in the user's time zone."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     today = usage(library, ReportRequest(since=midnight, zone=now.tzinfo), "model").facts["total"]
