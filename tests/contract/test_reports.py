@@ -121,7 +121,7 @@ def test_the_first_and_the_last_answer_of_a_time(world: Desk) -> None:
     times = [answer.time for answer in ask(world).answers() if answer.time]
     assert ask(world).answer_span() == (min(times), max(times))
     assert ask(world, "project:shop", since="2026-02-01T10:00:03").answer_span() == (time("2026-02-01T10:00:03"),) * 2
-    assert ask(world, since="2030-01-01").answer_span() is None
+    assert ask(world, since="2030-01-01T00:00:00").answer_span() is None
 
 
 @covers("reported_costs", "answers")
