@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from backscroll.store.postgres.arrays import array_of
 from backscroll.store.postgres.connection import PgConnection, run
 from backscroll.store.postgres.sql_query import SHIFT
 from backscroll.store.reader import Scope
@@ -28,12 +29,11 @@ class SharedRights:
     """The files that others share with an asker."""
 
     def __init__(self, files: Sequence[SharedFile]) -> None:
-        self.values = {
-            "shared_builds": [one.build for one in files],
-            "shared_files": [one.file for one in files],
-            "shared_chats": [one.chat for one in files],
-        }
-        self.setting = shared_setting(sorted({one.build for one in files}), *self.values.values())
+        columns = [[one.build for one in files], [one.file for one in files], [one.chat for one in files]]
+        names = ("shared_builds", "shared_files", "shared_chats")
+        self.values = {name: array_of("bigint", column) for name, column in zip(names, columns, strict=True)}
+        """For every statement: written as arrays once."""
+        self.setting = shared_setting(sorted({one.build for one in files}), *columns)
         """As the session has them."""
 
 
