@@ -145,7 +145,7 @@ def _organisation(by: Person) -> Html:
         el("button", "Rename"),
         method="post", action="/organisation", class_="row-form",
     )  # fmt: skip
-    about = "Everyone sees it here, and machines show it beside its rules."
+    about = "Everyone sees this name here, and machines name it with the rules of the organisation."
     return join([el("h2", "Organisation"), el("p", about, class_="muted"), form])
 
 
