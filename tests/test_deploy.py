@@ -67,6 +67,23 @@ def test_probes_ask_for_what_the_server_answers() -> None:
     assert "'/healthz'" in TEXTS["Dockerfile"]
 
 
+def test_only_web_connects_as_the_role_with_fewer_rights() -> None:
+    services = compose()["services"]
+    for name in ("web", "worker", "migrate"):
+        role, variable = (WEB, "WEB_PASSWORD") if name == "web" else (OWNER, "DATABASE_PASSWORD")
+        given = services[name]["environment"]
+        assert given["BACKSCROLL_DATABASE"] == f"postgresql://{role}@database/backscroll"
+        assert (
+            given["PGPASSWORD"] == f"${{{variable}:?see .env.example}}" == services["database"]["environment"][variable]
+        )
+        assert f"\n{variable}=\n" in TEXTS[".env.example"]
+    pod = TEXTS["helm/backscroll/templates/deployment.yaml"]
+    web, _, worker = pod.partition("- name: worker")
+    owner = 'include "backscroll.owner"'
+    for part, is_web in ((web, True), (worker, False), (TEXTS["helm/backscroll/templates/migrate.yaml"], False)):
+        assert (owner not in part, ".database.webAddress" in part, ".passwordSecret.webKey" in part) == (is_web,) * 3
+
+
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_nothing_runs_as_root_and_no_secret_is_written_down(name: str) -> None:
     text = TEXTS[name]

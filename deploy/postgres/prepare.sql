@@ -1,6 +1,7 @@
--- Prepares a PostgreSQL for the team server, once, as a superuser. psql reads the password from DATABASE_PASSWORD:
---   DATABASE_PASSWORD=… psql --set ON_ERROR_STOP=1 --file prepare.sql postgresql://postgres@db.example.org/postgres
--- With WEB_PASSWORD as well, `backscroll server web` can connect as backscroll_web, which changes no tables.
+-- Prepares a PostgreSQL for the team server, once, as a superuser. psql reads the passwords from the environment:
+--   DATABASE_PASSWORD=… WEB_PASSWORD=… psql --set ON_ERROR_STOP=1 --file prepare.sql postgresql://postgres@db.example.org/postgres
+-- `backscroll server web` connects as backscroll_web, which changes no tables, everything else as backscroll, which owns
+-- them. Without WEB_PASSWORD, backscroll_web cannot log in with a password until it is given one.
 
 \getenv password DATABASE_PASSWORD
 \getenv web_password WEB_PASSWORD

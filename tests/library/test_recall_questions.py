@@ -316,3 +316,62 @@ def test_nothing_in_a_passage_ends_its_quotation(hostile: Library) -> None:
     for line in recalled_text(recall(hostile, "quote parser", max_tokens=4000)).splitlines():
         assert line == "" or line.startswith((">", "[", "read one", "Lines that start with >"))
         assert "\x1b" not in line
+
+
+LANGUAGES: Final = {
+    "L1": "a <- - user: Which language for the mixer?\n"
+    "b <- a assistant: We take C++ for the mixer, because its allocator is ours.",
+    "L2": "c <- - user: And for the window?\n"
+    "d <- c assistant: The window is in C#, on .NET 8, since the team knows it.",
+    "L3": "e <- - user: What runs the site?\nf <- e assistant: The site runs on Node.js behind nginx.",
+    "L4": "g <- - user: Is the mixer on the network slow?\n"
+    "h <- g assistant: The mixer is fast; the cache of the internet is cold, and c is a letter of doc#intro.",
+}
+
+
+@pytest.fixture(scope="module")
+def languages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    drawn = {session_path(name): jsonl(draw(f"@ session={name}\n{text}\n")) for name, text in LANGUAGES.items()}
+    shelf = Shelf(tmp_path_factory.mktemp("languages")).write(drawn)
+    shelf.update()
+    with shelf.open() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("c++", "L1"),
+        ("C++?", "L1"),
+        ("(c++)", "L1"),
+        ("`c++`", "L1"),
+        ("c/c++", "L1"),
+        ("why C++ for the mixer?", "L1"),
+        ("c#", "L2"),
+        ("what did we write in C#?", "L2"),
+        ("C#/.NET", "L2"),
+        (".net", "L2"),
+        ("node.js", "L3"),
+    ],
+)
+def test_names_with_signs_are_remembered(languages: Library, question: str, answer: str) -> None:
+    found = recall(languages, question)
+    assert [passage.source.chat for passage in found.passages][:1] == [session_uuid(answer)]
+
+
+@pytest.mark.parametrize("question", ["f#", "x++", "which mixer is in f#?"])
+def test_a_letter_is_no_name_with_signs(languages: Library, question: str) -> None:
+    found = recall(languages, question)
+    assert found.passages == []
+    assert "no chat has " in found.hint
+
+
+@pytest.mark.parametrize(("question", "pattern"), [("->", "/->/"), (" && ", "/&&/"), ("?", r"/\?/")])
+def test_of_signs_alone_recall_says_how_to_find_them(languages: Library, question: str, pattern: str) -> None:
+    found = recall(languages, question)
+    assert found.passages == []
+    assert found.hint == f"{question.strip()} has no letters or digits, so no word is like it; search for {pattern}"
+
+
+def test_a_path_with_signs_stays_whole() -> None:
+    assert words("why is src/c++/x.py slow?") == ["src/c++/x.py", "x.py", "slow"]

@@ -296,6 +296,7 @@ MATRIX = {
     "POST /people/bystander/disable": "owner admin",
     "POST /people/bystander/role": "owner admin",
     "POST /teams": "owner admin",
+    "POST /organisation": "owner admin",
     "POST /retention": "owner admin",
     "GET /project-rules": "owner admin",
     "GET /sign-in-test": "owner admin",

@@ -65,8 +65,13 @@ def _signs_only(root: All) -> Iterator[str]:
     for word in words:
         is_meant = is_all or isinstance(word, Phrase) or word.is_required or not word.text.isascii()
         if is_meant and not any(map(str.isalnum, word.text)):
-            pattern = SPECIAL.sub(r"\\\g<0>", word.text)
-            yield f"{word.text} has no letters or digits, so no word is like it; search for /{pattern}/"
+            yield about_signs(word.text)
+
+
+def about_signs(text: str) -> str:
+    """What to do about a text of signs, such as `->`."""
+    pattern = SPECIAL.sub(r"\\\g<0>", text)
+    return f"{text} has no letters or digits, so no word is like it; search for /{pattern}/"
 
 
 class _Parser:

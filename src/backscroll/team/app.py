@@ -157,6 +157,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/people/{handle}/role", team_page(people_page.change_role_of), methods=["POST"]),
     Route("/teams", team_page(people_page.add_team), methods=["POST"]),
     Route("/teams/{team}", team_page(people_page.change_team), methods=["POST"]),
+    Route("/organisation", team_page(people_page.rename_organisation), methods=["POST"]),
     Route("/team-spend", team_page(spend_page.show)),
     Route("/team-spend/budget", team_page(spend_page.change_budget), methods=["POST"]),
     Route("/team-spend/rule", team_page(spend_page.change_rule), methods=["POST"]),

@@ -17,6 +17,7 @@ ROLES: Final = ("member", "service", "auditor", "admin", "owner")
 ADMINISTRATORS: Final = frozenset({"owner", "admin"})
 AUDITORS: Final = frozenset({"owner", "auditor"})
 INVITATION: Final = timedelta(days=7)
+LONGEST_NAME: Final = 100
 HANDLE: Final = re.compile("[a-z0-9][a-z0-9-]{0,30}")
 
 
@@ -78,6 +79,24 @@ def new_org(connection: "Connection", name: str) -> int:
     """Make an organisation."""
     row = connection.execute("insert into org (name) values (%s) returning id", (name,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def rename_org(connection: "Connection", by: Person, name: str) -> None:
+    """Give the organisation another name. Pages show it from the next request on."""
+    from psycopg.errors import UniqueViolation
+
+    by, name = administrator_now(connection, by), name.strip()
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        hint = f"use 1 to {LONGEST_NAME} characters in one line, without control characters"
+        raise UsageError("this is not a name for an organisation", hint)
+    if name == by.org_name:
+        return
+    try:
+        with connection.transaction():
+            connection.execute("update org set name = %s where id = %s", (name, by.org))
+    except UniqueViolation as error:
+        raise UsageError("another organisation on this server has this name", "choose another name") from error
+    record(connection, by.org, by.handle, "org.rename", by.org_name, f"{by.org_name} → {name}")
 
 
 def org_of(connection: "Connection", name: str | None) -> int:

@@ -34,7 +34,7 @@ from backscroll.team.proxies import Network
 from backscroll.team.request_log import WriteLine
 from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
-from backscroll.team.web_role import as_web, grant_to_web
+from backscroll.team.web_role import as_web, demand_owner, demand_rights, grant_to_web
 from backscroll.team.worker import CHANGED, Worker
 
 PORTS: Final = (*range(8520, 8540), 0)
@@ -164,6 +164,7 @@ def serve_web(
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         with database.transaction() as connection:
+            demand_rights(connection)
             demand_guarded(connection)
         context = TeamContext(
             database, open_remote(place.objects_address), found_at, provider, trusted_proxies, demo_links or {}
@@ -234,6 +235,8 @@ class TeamProcess(uvicorn.Server):
 
 def run_worker(place: ServerPlace, database: Database, stop: threading.Event, job_log: WriteLine | None = None) -> None:
     """Do jobs until `stop` is set. `job_log` is given a line for each of them."""
+    with database.transaction() as connection:
+        demand_owner(connection)
     told = JobLog(job_log) if job_log else None
     Worker(database, open_remote(place.objects_address), Libraries(place.data, database), told).run(stop)
 
@@ -310,6 +313,8 @@ def prepare(database: Database) -> list[str]:
     """Bring the tables up to date, the server's own and those of the index; what was done."""
     from backscroll.store.postgres.migrate import migrate as migrate_index
 
+    with database.transaction() as connection:
+        demand_owner(connection)
     done = [*migrate(database), *migrate_index(database.address)]
     with database.transaction() as connection:
         grant_to_web(connection)

@@ -63,12 +63,6 @@ envFrom:
 {{- define "backscroll.environment" -}}
 # A folder that the server makes itself, for its user only: the volume's own belongs to the cluster.
 - {name: BACKSCROLL_DATA, value: /data/server}
-- {name: BACKSCROLL_DATABASE, value: {{ required "set database.address" .Values.database.address | quote }}}
-- name: PGPASSWORD
-  valueFrom:
-    secretKeyRef:
-      name: {{ required "set database.passwordSecret.name" .Values.database.passwordSecret.name | quote }}
-      key: {{ .Values.database.passwordSecret.key | quote }}
 - {name: BACKSCROLL_OBJECTS, value: {{ required "set objects.address" .Values.objects.address | quote }}}
 {{- with .Values.objects.region }}
 - {name: AWS_REGION, value: {{ . | quote }}}
@@ -76,4 +70,14 @@ envFrom:
 {{- with .Values.objects.endpoint }}
 - {name: AWS_ENDPOINT_URL, value: {{ . | quote }}}
 {{- end }}
+{{- end }}
+
+{{/* As whom worker and migrate connect. */}}
+{{- define "backscroll.owner" -}}
+- {name: BACKSCROLL_DATABASE, value: {{ required "set database.address" .Values.database.address | quote }}}
+- name: PGPASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "set database.passwordSecret.name" .Values.database.passwordSecret.name | quote }}
+      key: {{ .Values.database.passwordSecret.key | quote }}
 {{- end }}

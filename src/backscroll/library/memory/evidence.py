@@ -15,6 +15,7 @@ from typing import Final
 from backscroll.conversation.passages import Role
 from backscroll.library.memory.everyday_words import is_everyday
 from backscroll.library.memory.questions import PARTICLES, STOP_WORDS, Term
+from backscroll.query.signs import name_pattern
 from backscroll.query.snippets import fold
 
 TOGETHER: Final = 300
@@ -161,7 +162,7 @@ class Forms:
         """What all forms begin with."""
         self.all = sorted({own, *(form for form in made if form not in STOP_WORDS and not is_everyday(form))})
         """All forms, folded."""
-        parts = WORDS.findall(own) if term.is_name else []
+        parts = term.words if term.is_name else []
         self._name = _pattern_of(parts) if parts else None
         self.begin = parts[0] if self._name else self.root
         """What a text must have to have one of them."""
@@ -183,6 +184,8 @@ class Forms:
 
 def _pattern_of(parts: Sequence[str]) -> re.Pattern[str]:
     """A name, however its words are joined; but a number is a whole one: `2.0` is not in `2026` nor in `12.0`."""
+    if signed := name_pattern(parts[0]):  # c++
+        return re.compile(signed)
     pattern = re.escape(parts[0])
     for before, part in pairwise(parts):
         is_number = before[-1].isdigit() and part[0].isdigit()
@@ -269,7 +272,6 @@ DERIVED: Final = (
     "ly", "ive",
 )  # fmt: skip
 """Endings that make another word of a longer one."""
-WORDS: Final = re.compile(r"[^\W_]+")
 AGENT: Final = re.compile(r"..[eo]rs?$")
 NAMES: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w+")
 """Words with a capital that do not begin a sentence."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from backscroll.query.fields import BY_NAME
 from backscroll.query.little_words import LITTLE_WORDS
+from backscroll.query.signs import SIGN_LAST
 from backscroll.query.snippets import fold
 from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.query.words import pairs_of, split_scripts
@@ -27,6 +28,17 @@ class Term(NamedTuple):
     text: str
     is_name: bool
     """Whether it names something: a path, an identifier, an error, a phrase in quotation marks."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words in it, folded. `c++` is one: a `c` alone is something else."""
+        own = fold(self.text)
+        return [own] if self.ends_with_signs else WORDS.findall(own)
+
+    @property
+    def ends_with_signs(self) -> bool:
+        """Whether it is a name such as `c++` or `C#`."""
+        return SIGN_LAST.fullmatch(self.text) is not None
 
     @property
     def part(self) -> Part:
@@ -79,6 +91,11 @@ def _terms(question: str) -> Iterator[Term]:
 
 
 def _terms_of_token(token: str) -> Iterator[Term]:
+    names = [Term(name, is_name=True) for name in SIGNED_EDGES.sub("", token).split("/")]
+    if any(name.ends_with_signs for name in names) and all(SIGNED_NAME.fullmatch(name.text) for name in names):
+        for name in names:
+            yield from [name] if name.ends_with_signs else _terms_of_token(name.text)
+        return
     token = EDGES.sub("", token)
     if not token or len(token) > LONGEST_TOKEN:
         return
@@ -167,6 +184,9 @@ QUOTED: Final = re.compile(
     r"\"([^\"\n]+)\"|`([^`\n]+)`|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”|„([^“\n]+)“|「([^」\n]+)」"
 )
 EDGES: Final = re.compile(r"^[^\w/~@.$#]+|[^\w/]+$")
+SIGNED_EDGES: Final = re.compile(r"^[^\w/.]+|[^\w/+#]+$")
+SIGNED_NAME: Final = re.compile(r"\.?\w+(?:\+\+|#)?")
+"""`c++`, or a part of `C#/.NET`."""
 WORDS: Final = re.compile(r"[^\W_]+")
 NAME: Final = re.compile(
     r"\w[/\\]\w|^[/~.]+\w|\w\.[A-Za-z]\w{0,5}$|\w::?\w|\w_\w|[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d|\d[A-Za-z]|\d\.\d"

@@ -37,6 +37,7 @@ from backscroll.library.memory.similar_errors import pieces_of, worth_of
 from backscroll.library.memory.solved_errors import errors_like, ways_out
 from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
+from backscroll.query.parse import about_signs
 from backscroll.query.snippets import Highlighter, fold
 from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.store.reader import Hit, StoredChat
@@ -77,7 +78,8 @@ def recall(
     """The best passages for a question. `project` is preferred, not required; `without` are sessions to leave out."""
     terms = terms_of(question)
     if not terms:
-        return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few specific words")
+        hint = about_signs(question.strip()) if SIGNS_ONLY.fullmatch(question) else "ask with a few specific words"
+        return Recall(question, [], 0, 0, HEADING, is_cut=False, hint=hint)
     budget = max(max_tokens, FEWEST_TOKENS)
     with library.texts() as texts, library.snapshot():
         asked = _Asked(library, texts, question, terms, project, without, since, until)
@@ -165,9 +167,7 @@ class _Asked:
 
     def _frequency(self, term: Term) -> int:
         if term not in self._counts:
-            query = Query("", All((term.demand,)))
-            found = self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1)
-            self._counts[term] = found.total
+            self._counts[term] = self._count(term, term.demand)[0]
         return self._counts[term]
 
     def _candidates(self, variants: Sequence[Variant]) -> list[_Candidate]:
@@ -210,8 +210,14 @@ class _Asked:
 
     def _chats_with(self, term: Term, *fields: Part) -> int:
         """How many chats have a word, in any of its forms."""
-        query = Query("", All((Either(tuple(map(Phrase, Forms(term).all))), *fields)))
-        return self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1).total_chats
+        return self._count(term, Either(tuple(map(Phrase, Forms(term).all))), *fields)[1]
+
+    def _count(self, term: Term, *parts: Part) -> tuple[int, int]:
+        """How many passages, and how many chats, have a word."""
+        found = self._library.reader.search(Query("", All(parts)), sort="relevance", limit=1, offset=0, hits=1)
+        if term.ends_with_signs and found.corrections:  # there is no c++, and a c is something else
+            return 0, 0
+        return found.total, found.total_chats
 
     def _what_is_missing(self) -> str:
         """Why there is no answer, and what to try."""
@@ -229,7 +235,7 @@ class _Asked:
     def _weigh(self, candidates: list[_Candidate]) -> None:
         """By how much of the question it contains, and by its project."""
         total = sum(map(self._rarity, self._terms)) or 1.0
-        forms = [(term, fold(term.text), WORDS.findall(fold(term.text))) for term in self._terms]
+        forms = [(term, fold(term.text), term.words) for term in self._terms]
         for candidate in candidates:
             candidate.text = text_of(self._texts, candidate.hit)
             said = fold(candidate.text[:LONGEST_WEIGHED])
@@ -371,4 +377,5 @@ LABELS: Final = {
     Role.INPUT: "ran",
     Role.OUTPUT: "got",
 }
-WORDS: Final = re.compile(r"[^\W_]+")
+SIGNS_ONLY: Final = re.compile(r"\s*[^\w\s][\W_]{0,40}")
+"""A question such as `->`."""

@@ -8,6 +8,7 @@ from backscroll.team.leads import leads_of, set_leads
 from backscroll.team.pages.parts import button, field, secret_box, table, team_document
 from backscroll.team.people import (
     HANDLE,
+    LONGEST_NAME,
     Person,
     Team,
     disable,
@@ -16,6 +17,7 @@ from backscroll.team.people import (
     new_team,
     not_joined,
     people,
+    rename_org,
     set_members,
     teams,
 )
@@ -55,8 +57,9 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
             "There are no teams yet. People share chats with teams, and Team spend sums by team.",
         ),
         _new_team() if person.is_administrator else NOTHING,
-        lead="Everyone on this server. No role gives the right to read the chats of others: each person decides what to"
-        " share.",
+        _organisation(person) if person.is_administrator else NOTHING,
+        lead=f"{person.org_name}: everyone on this server. No role gives the right to read the chats of others: each"
+        " person decides what to share.",
     )
 
 
@@ -135,6 +138,17 @@ def _new_team() -> Html:
               action="/teams", class_="row-form")  # fmt: skip
 
 
+def _organisation(by: Person) -> Html:
+    form = el(
+        "form",
+        field("Name of the organisation", "name", required=True, maxlength=LONGEST_NAME, value=by.org_name),
+        el("button", "Rename"),
+        method="post", action="/organisation", class_="row-form",
+    )  # fmt: skip
+    about = "Everyone sees this name here, and machines name it with the rules of the organisation."
+    return join([el("h2", "Organisation"), el("p", about, class_="muted"), form])
+
+
 def invite_person(request: TeamRequest) -> Html:
     """Invite a person; shows the link, once."""
     by = request.administrator()
@@ -172,6 +186,12 @@ def change_role_of(request: TeamRequest) -> Response:
 def add_team(request: TeamRequest) -> Response:
     """Make a team."""
     new_team(request.connection, request.administrator(), request.form.get("name", ""))
+    return see("/people")
+
+
+def rename_organisation(request: TeamRequest) -> Response:
+    """Give the organisation another name."""
+    rename_org(request.connection, request.administrator(), request.form.get("name", ""))
     return see("/people")
 
 
