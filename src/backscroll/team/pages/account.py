@@ -11,7 +11,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.doors import FAILED, guess_keys
-from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
+from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document
 from backscroll.team.pages.password_form import password_form
 from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
@@ -47,8 +47,8 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         person,
         "/account",
         notice,
-        el("p", f"You are {person.name} ({person.handle}). Your role is {person.role}. ",
-           button("/sign-out", "Sign out", style="")),
+        beside(f"You are {person.name} ({person.handle}). Your role is {person.role}.",
+               button("/sign-out", "Sign out")),
         _provider(request),
         el("h2", "Password"),
         password_form(request, wrong),
@@ -57,7 +57,7 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         el("h2", "Keys"),
         el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
            " and works only for the purpose you choose here."),
-        table(("Key", "Scope", "Created", "Last used", ""), (_row(key) for key in keys), "You have no keys yet."),
+        table(("Key", "For", "Created", "Last used", ""), (_row(key) for key in keys), "You have no keys yet."),
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
@@ -87,16 +87,16 @@ def change_own_password(request: TeamRequest) -> Html | Response:
 def _named(request: TeamRequest) -> Html:
     """Whether the person is listed by name in Team spend, and the button that changes it."""
     if request.person.handle in agreed_to_be_named(request.connection, request.person.org):
-        told = "Leads of your teams, administrators and auditors see by name what you spend. "
-        return el("p", told, button("/account/spend", "Stop showing it", ("agreed", ""), style=""))
+        told = "Leads of your teams, administrators and auditors see by name what you spend."
+        return beside(told, button("/account/spend", "Stop showing it", ("agreed", "")))
     if shows_small_sums(request.connection, request.person.org):
         told = "Your organisation decided that leads, administrators and auditors see what each person spends."
         return el("p", told)
     told = (
         "Leads of your teams, administrators and auditors see sums of several people. If you agree, they also see by"
-        " name what you spend, to compare it with others. You can take that back at any time. "
+        " name what you spend, to compare it with others. You can take that back at any time."
     )
-    return el("p", told, button("/account/spend", "Show what I spend by name", ("agreed", "1"), style=""))
+    return beside(told, button("/account/spend", "Show what I spend by name", ("agreed", "1")))
 
 
 def change_named(request: TeamRequest) -> Response:
@@ -112,7 +112,7 @@ def _provider(request: TeamRequest) -> Html:
         return NOTHING
     if row and row[0] is not None:
         return el("p", "You can sign in through your organisation.", class_="muted")
-    return el("p", button("/account/provider", "Connect with your organisation's sign-in", style=""))
+    return button("/account/provider", "Connect with your organisation's sign-in")
 
 
 def connect_provider(request: TeamRequest) -> Response:
@@ -133,7 +133,8 @@ def mcp_line(request: TeamRequest, key: str) -> str:
 def _row(key: ApiKey) -> tuple[object, ...]:
     ask = f"Revoke the key “{key.name}”? Programs that use it stop working at once."
     end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask)
-    return el("strong", key.name), ", ".join(key.scopes), moment_text(key.created), moment_text(key.used), end
+    scopes = ", ".join(SCOPES.get(scope, scope) for scope in key.scopes)
+    return el("strong", key.name), scopes, moment_text(key.created), moment_text(key.used), end
 
 
 def make_key(request: TeamRequest) -> Html:

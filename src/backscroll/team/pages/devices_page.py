@@ -29,6 +29,7 @@ def show(request: TeamRequest) -> Html:
             ("Machine", "Connected", "Last seen", "Sent", ""),
             (_row(one) for one in found),
             "" if request.get("connected") else "No machine is connected yet.",
+            numbers=("Sent",),
         ),
         el(
             "p",

@@ -208,7 +208,7 @@ def _ask_about(person: Person, machine: str, code: str) -> Html:
         el("form",
            el("input", type="hidden", name="code", value=code),
            el("button", "Approve this machine", name="answer", value="yes", class_="primary"),
-           el("button", "Refuse", name="answer", value="no", class_="quiet"),
+           el("button", "Refuse", name="answer", value="no"),
            method="post", action="/connect", class_="buttons"),
         class_="notice",
     )  # fmt: skip

@@ -71,7 +71,7 @@ def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
     return el(
         "form",
         el("select", menu, name="role", aria_label=f"Role of {one.handle}"),
-        el("button", "Save", class_="quiet", aria_label=f"Save the role of {one.handle}"),
+        el("button", "Save", aria_label=f"Save the role of {one.handle}"),
         method="post", action=f"/people/{one.handle}/role", class_="role-form",
         data_ask=ask if by.id == one.id else None,
     )  # fmt: skip
