@@ -58,7 +58,9 @@ def test_there_is_no_registration(served: Served) -> None:
 def test_a_wrong_password_lets_nobody_in_and_guessing_ends(served: Served) -> None:
     browser = served.browser()
     for _ in range(10):
-        assert "wrong" in browser.submit("/sign-in", handle="guessed", password="x").text
+        told = browser.submit("/sign-in", handle="guessed", password="x").text
+        assert "wrong" in told
+        assert 'value="guessed"' in told
     assert browser.submit("/sign-in", handle="guessed", password=PASSWORD).status_code == 503
 
 

@@ -102,7 +102,7 @@ def new_person(
         (org, handle, name.strip()[:100], email, role),
     ).fetchone()
     if row is None:
-        raise UsageError(f"{handle} is taken", "choose another handle")
+        raise UsageError(f"the handle {handle} is taken", "choose another handle")
     return int(row[0])
 
 

@@ -11,7 +11,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.doors import FAILED, guess_keys
-from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document
+from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document, with_copy
 from backscroll.team.pages.password_form import password_form
 from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
@@ -42,6 +42,7 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         el("button", "Create a key", class_="primary"),
         method="post", action="/account/keys", class_="row-form",
     )  # fmt: skip
+    line = mcp_line(request, "KEY")
     return team_document(
         "Account",
         person,
@@ -61,7 +62,7 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
-        el("pre", mcp_line(request, "KEY"), class_="command", tabindex=0),
+        with_copy(el("pre", line, class_="command", tabindex=0), line),
         el("p", "When it quotes a colleague's chat, the colleague sees this under ", el("em", "Who read my chats"),
            f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
@@ -132,7 +133,7 @@ def mcp_line(request: TeamRequest, key: str) -> str:
 
 def _row(key: ApiKey) -> tuple[object, ...]:
     ask = f"Revoke the key “{key.name}”? Programs that use it stop working at once."
-    end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask)
+    end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask, about=key.name)
     scopes = ", ".join(SCOPES.get(scope, scope) for scope in key.scopes)
     return el("strong", key.name), scopes, moment_text(key.created), moment_text(key.used), end
 

@@ -86,16 +86,19 @@ def sign_in(request: TeamRequest) -> Html | Response:
 def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
     if not _any_passwords(request):
         return plain_document("Sign in", _told(problem), _elsewhere(request, next=local_path(after)) or _no_way_in())
+    handle = request.form.get("handle", "")[:100]
     form = el(
         "form",
         _told(problem),
-        field("Handle", "handle", autocomplete="username", required=True, autofocus=True, autocapitalize="none"),
-        field("Password", "password", type="password", autocomplete="current-password", required=True),
+        field("Handle", "handle", value=handle or None, autocomplete="username", required=True, autofocus=not handle,
+              autocapitalize="none"),
+        field("Password", "password", type="password", autocomplete="current-password", required=True,
+              autofocus=bool(handle)),
         el("input", type="hidden", name="next", value=local_path(after)),
         el("button", "Sign in", class_="primary"),
         method="post",
         action="/sign-in",
-    )
+    )  # fmt: skip
     return plain_document("Sign in", _elsewhere(request, next=local_path(after)), form)
 
 

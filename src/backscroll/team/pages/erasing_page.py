@@ -60,7 +60,9 @@ def _erasure_row(one: Erasure) -> tuple[object, ...]:
 def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
     what = join([el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "all chats"])
     ask = f"Release the legal hold on {one.handle}? What it covers can then be erased, and can expire."
-    end = button(f"/holds/{one.id}/release", "Release", ask=ask) if person.is_auditor else NOTHING
+    end = NOTHING
+    if person.is_auditor:
+        end = button(f"/holds/{one.id}/release", "Release", ask=ask, about=f"{one.handle}, {one.reason}")
     return what, one.reason, one.placed_by, moment_text(one.placed), end
 
 

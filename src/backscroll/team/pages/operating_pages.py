@@ -1,5 +1,7 @@
 """Pages for administrators who run the server: jobs, storage, and a test of single sign-on."""
 
+from datetime import datetime
+
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -32,17 +34,21 @@ from person p left join device d on d.person = p.id where p.org = %s group by p.
 having p.erased is null or sum(d.stored_bytes) > 0
 order by coalesce(sum(d.stored_bytes), 0) desc, p.handle
 """
+KINDS = {
+    "pull": "read what a machine sent",
+    "index": "build the search index",
+    "expire": "remove expired chats",
+    "mask": "mask secrets",
+    "undo-import": "undo an import",
+    "erase": "erase a person",
+}
+"""What the workers do."""
 
 
 def jobs(request: TeamRequest) -> Html:
     """What the workers have to do, and what failed."""
     person = request.administrator()
-    rows = [
-        (el("strong", kind), about, moment_text(created), tries, moment_text(due),
-         problem or el("span", "–", class_="muted"),
-         button(f"/jobs/{number}/now", "Try now") if problem else NOTHING)
-        for number, kind, about, created, due, tries, problem in request.connection.execute(JOBS, (person.org,))
-    ]  # fmt: skip
+    rows = [_job_row(*row) for row in request.connection.execute(JOBS, (person.org,))]
     return team_document(
         "Jobs", person, "/jobs",
         table(("Job", "For", "Created", "Tries", "Next try", "Problem", ""), rows,
@@ -50,6 +56,18 @@ def jobs(request: TeamRequest) -> Html:
         lead="What the workers still have to do with what machines sent. A job that fails is tried again, at growing"
         " intervals. This page shows whose job it is, never its contents; the worker's log has the details.",
     )  # fmt: skip
+
+
+def _job_row(
+    number: int, kind: str, about: str, created: datetime, due: datetime, tries: int, problem: str
+) -> tuple[object, ...]:
+    what = join([el("strong", kind), " ", el("span", KINDS.get(kind, ""), class_="muted")])
+    again = button(f"/jobs/{number}/now", "Try now", about=f"{kind} {about}") if problem else NOTHING
+    return what, about, moment_text(created), tries, moment_text(due), problem or _none("–"), again
+
+
+def _none(text: str) -> Html:
+    return el("span", text, class_="muted")
 
 
 def try_now(request: TeamRequest) -> Response:
@@ -93,7 +111,7 @@ def storage(request: TeamRequest) -> Html:
 
 def _quota(stored: int, quota: int | None) -> Html:
     if quota is None:
-        return el("span", "none", class_="muted")
+        return _none("none")
     told = f"{size(quota)}, {100 * stored / quota:.0f} % used"
     return el("span", told, class_="no" if stored >= quota else None)
 

@@ -18,7 +18,7 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     """What the bar of every page has for the person who asks; `owner` is whose chat it shows, if another's."""
     chat = CHAT_PAGE.fullmatch(path)
     readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience",
-                 class_="of-chat")  # fmt: skip
+                 title="Who can read it", class_="of-chat")  # fmt: skip
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
     account = el(
         "a",
@@ -107,11 +107,14 @@ def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
     return el("label", el("span", label), el("input", name=name, **given), class_="field")
 
 
-def button(address: str, label: str, *hidden: tuple[str, str], ask: str = "") -> Html:
-    """A form that is only a button; with `ask`, the reader confirms that question first."""
+def button(address: str, label: str, *hidden: tuple[str, str], ask: str = "", about: str = "") -> Html:
+    """A form that is only a button; with `ask`, the reader confirms that question first.
+
+    In a list, `about` tells those who do not see the row which of many equal buttons this is.
+    """
     fields = [el("input", type="hidden", name=name, value=value) for name, value in hidden]
-    return el("form", fields, el("button", label), method="post", action=address, class_="inline",
-              data_ask=ask or None)  # fmt: skip
+    pressed = el("button", label, aria_label=f"{label}: {about}" if about else None)
+    return el("form", fields, pressed, method="post", action=address, class_="inline", data_ask=ask or None)
 
 
 def beside(told: object, control: Html, style: str = "") -> Html:
@@ -150,6 +153,11 @@ def moment_text(when: datetime | None, *, is_exact: bool = False) -> Html:
 
 def secret_box(label: str, secret: str, note: str) -> Html:
     """A secret that is shown once."""
-    return el(
-        "div", el("p", label), el("code", secret, class_="secret"), el("p", note, class_="muted"), class_="notice"
-    )
+    shown = with_copy(el("code", secret, class_="secret"), secret)
+    return el("div", el("p", label), shown, el("p", note, class_="muted"), class_="notice")
+
+
+def with_copy(shown: Html, text: str) -> Html:
+    """A text to be used elsewhere, with a button that copies it."""
+    copy = el("button", icon("copy"), "Copy", type="button", data_action="copy", data_copy=text, hidden=True)
+    return el("div", shown, copy, class_="with-copy")

@@ -72,7 +72,7 @@ def _rule_row(one: ProjectRule) -> tuple[object, ...]:
     ask = "Remove this rule? Machines may then send what their owners allow."
     return (
         el("strong", ABOUT[one.by]), pattern, one.mode, one.made_by, moment_text(one.made),
-        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask),
+        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask, about=one.pattern or ABOUT[one.by]),
     )  # fmt: skip
 
 
@@ -131,7 +131,10 @@ def _project_row(one: SentProject, policy: Policy) -> Sequence[object]:
     modes = sorted({policy.mode_of(project) for project in one.projects}, key=lambda mode: -mode.strictness)
     is_named = one.name not in {NO_PROJECT, ONLY_METRICS}
     kind = "remote" if any(project.remote for project in one.projects) else "project"
-    link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule") if is_named else NOTHING
+    link = NOTHING
+    if is_named:
+        link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule",
+                  aria_label=f"Make a rule: {one.name}")  # fmt: skip
     name = el("code", one.name) if is_named else el("span", one.name, class_="muted")
     return name, f"{len(one.people):,}", f"{one.sessions:,}", size(one.size), ", ".join(modes), link
 

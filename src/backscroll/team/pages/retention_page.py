@@ -59,7 +59,9 @@ def retention_html(request: TeamRequest) -> Html:
 def _rule_row(person: Person, one: RetentionRule) -> tuple[object, ...]:
     what = el("code", one.project) if one.project else el("strong", "all others")
     ask = "Remove this rule? The chats that it covers are then kept, unless another rule matches."
-    end = button(f"/retention/{one.id}/remove", "Remove", ask=ask) if person.is_administrator else NOTHING
+    end = NOTHING
+    if person.is_administrator:
+        end = button(f"/retention/{one.id}/remove", "Remove", ask=ask, about=one.project or "all others")
     return what, plural(one.days, "day"), one.made_by, moment_text(one.made), end
 
 

@@ -168,4 +168,4 @@ def _until(one: Share) -> Html:
 
 def _end(one: Share) -> Html:
     ask = f"Stop sharing “{one.title or one.chat}” with {_whom(one)}? They can no longer read it."
-    return button(f"/shares/{one.id}/revoke", "Revoke", ask=ask)
+    return button(f"/shares/{one.id}/revoke", "Revoke", ask=ask, about=f"{one.title or one.chat}, {_whom(one)}")

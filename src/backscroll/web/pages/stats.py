@@ -207,8 +207,8 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
         ]
     elif name == "blocks":
         return el("p", "No window is open; the next answer starts one.", class_="muted")
-    elif "cost_microdollars" in (total := answer.facts.get("total") or {}):
-        return el("p", el("strong", dollars(total["cost_microdollars"])), " in total", class_="sum")
+    elif (cost := (answer.facts.get("total") or {}).get("cost_microdollars")) is not None:
+        return el("p", el("strong", dollars(cost)), " in total", class_="sum")
     else:
         return NOTHING
     return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
