@@ -185,9 +185,10 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
     """The main figures of a report, above its table."""
     if name == "activity" and answer.facts["busiest_day"]:
         longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
+        days = longest["from"] if longest["days"] == 1 else f"{longest['from']} to {longest['to']}"
         told = [
             ("Active days", f"{answer.facts['active_days']:,}"),
-            ("Longest streak", f"{plural(longest['days'], 'day')}, {longest['from']} to {longest['to']}"),
+            ("Longest streak", f"{plural(longest['days'], 'day')}, {days}"),
             ("Current streak", plural(current["days"], "day")),
             ("Busiest day", f"{busiest['day']}, {plural(busiest['prompts'], 'prompt')}"),
         ]
