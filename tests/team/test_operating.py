@@ -71,7 +71,7 @@ def test_the_sign_in_test_says_what_works_and_what_does_not(house: tuple[Provide
     admin = served.signed_in("admin")
     page = admin.get("/sign-in-test").text
     assert f"{served.url}/oidc/callback" in page
-    assert "It shows its keys" in page
+    assert "Its keys can be read" in page
     assert SECRET not in page
     issuer, provider.issuer = provider.issuer, "https://another.example"
     page = admin.get("/sign-in-test").text

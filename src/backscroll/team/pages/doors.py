@@ -49,6 +49,7 @@ class FailedSignIns:
 
 
 FAILED: Final = FailedSignIns()
+OR: Final = el("p", "or with a password", class_="muted or")
 
 
 def guess_keys(request: TeamRequest, handle: str) -> tuple[str, str]:
@@ -99,7 +100,8 @@ def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
         method="post",
         action="/sign-in",
     )  # fmt: skip
-    return plain_document("Sign in", _elsewhere(request, next=local_path(after)), form)
+    way = _elsewhere(request, next=local_path(after))
+    return plain_document("Sign in", way, OR if way else NOTHING, form)
 
 
 def _told(problem: str) -> Html:
@@ -159,7 +161,8 @@ def welcome(request: TeamRequest) -> Html | Response:
         method="post",
         action="/welcome",
     )  # fmt: skip
-    return plain_document(f"Welcome, {person.name}", _elsewhere(request, link=secret), form)
+    way = _elsewhere(request, link=secret)
+    return plain_document(f"Welcome, {person.name}", way, OR if way else NOTHING, form)
 
 
 def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:

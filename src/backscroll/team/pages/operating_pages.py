@@ -175,13 +175,13 @@ def sign_in_test(request: TeamRequest) -> Html:
         told = join(["The provider must know this redirect address: ",
                      el("code", f"{request.context.url}/oidc/callback")])  # fmt: skip
     rows = [
-        (el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no",
-            aria_label="works" if one.is_so else "does not work"), one.what, one.told)
+        (join([el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no", role="img",
+                  aria_label="works" if one.is_so else "does not work"), " ", el("strong", one.what)]), one.told)
         for one in steps
     ]  # fmt: skip
     return team_document(
         "Sign-in test", person, "/sign-in-test", el("p", told),
-        table(("", "Step", "Detail"), rows, "") if rows else NOTHING,
+        table(("Step", "Detail"), rows, "") if rows else NOTHING,
         el("h2", "Passwords"), _passwords(request),
         lead="Checks now whether single sign-on works, without signing anyone in.",
     )  # fmt: skip
