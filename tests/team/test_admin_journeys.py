@@ -110,8 +110,8 @@ def test_times_are_those_of_the_reader(demo: DemoServed, browser: Browser) -> No
         page.goto("/sign-in")
         page.goto(f"/sign-in?link={demo.links['ada']}")
         page.goto(address)
-        shown = page.locator("#messages time").first
-        seen[zone] = datetime.fromisoformat(f"2026-01-01 {shown.inner_text()}")
+        shown = page.locator("#messages time").first.text_content()  # `inner_text` is empty while it is not drawn
+        seen[zone] = datetime.fromisoformat(f"2026-01-01 {shown}")
         page.goto("/audit")
         number, when = page.locator("tbody tr").last.locator("td").all_inner_texts()[:2]
         assert number == "1"
