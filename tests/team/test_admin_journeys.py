@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.journeys.visitor import NARROW, WIDE
-from tests.team.demo_served import FLAKY, DemoServed
+from tests.team.demo_served import FLAKY, LEDGER, DemoServed
 
 
 @pytest.fixture(params=[WIDE, NARROW], ids=["wide", "narrow"])
@@ -110,8 +110,8 @@ def test_times_are_those_of_the_reader(demo: DemoServed, browser: Browser) -> No
         page.goto("/sign-in")
         page.goto(f"/sign-in?link={demo.links['ada']}")
         page.goto(address)
-        shown = page.locator("#messages time").first
-        seen[zone] = datetime.fromisoformat(f"2026-01-01 {shown.inner_text()}")
+        shown = page.locator("#messages time").first.text_content()  # `inner_text` is empty while it is not drawn
+        seen[zone] = datetime.fromisoformat(f"2026-01-01 {shown}")
         page.goto("/audit")
         number, when = page.locator("tbody tr").last.locator("td").all_inner_texts()[:2]
         assert number == "1"
@@ -134,3 +134,40 @@ def test_the_tabs_take_one_line_each_and_show_where_one_is(page: Page) -> None:
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
+
+
+def test_the_bar_has_room_for_everything_on_a_tablet(demo: DemoServed, browser: Browser) -> None:
+    own, shared = demo.chat("ada", FLAKY), demo.chat("ben", LEDGER)
+    for width in (721, 901, 1081, 1241):
+        context = browser.new_context(viewport={"width": width, "height": 900}, base_url=demo.served.url)
+        page = context.new_page()
+        page.goto(f"/sign-in?link={demo.links['ada']}")
+        for path in ("/devices", f"/chats/{own}", f"/chats/{shared}"):
+            page.goto(path)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} at {width}"
+            places, search = (page.locator(f".bar {part}").bounding_box() for part in (".places", ".bar-search"))
+            assert places
+            assert search
+            assert search["x"] >= places["x"] + places["width"], f"{path} at {width}"
+            assert search["width"] >= 40, f"{path} at {width}"
+        context.close()
+
+
+def test_the_palette_goes_to_pages_of_the_server(demo: DemoServed, browser: Browser) -> None:
+    context = browser.new_context(viewport=WIDE, base_url=demo.served.url)
+    page = context.new_page()
+    page.goto(f"/sign-in?link={demo.links['ben']}")
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("option").filter(has_text="Go to")
+    expect(options.filter(has_text="Account")).to_have_count(1)
+    names = [name.removeprefix("Go to ") for name in options.all_inner_texts()]
+    for name in names:
+        answer = page.request.get("/" if name == "Home" else f"/{name.lower()}")
+        assert answer.status == 200, name
+    context.close()
+
+
+def test_the_command_that_connects_a_machine_is_copied(page: Page) -> None:
+    page.goto("/devices")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator(".toasts")).to_contain_text("Copied")

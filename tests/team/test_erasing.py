@@ -128,6 +128,7 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     assert bob.get("/prompts/ada:feed").status_code == 404
     assert "qvxwalrus" in bob.get("/chats").text
     assert "/people/ada/" not in admin.get("/people").text
+    assert "<strong>ada</strong>" not in admin.get("/storage").text
     with pytest.raises(UsageError, match="does not accept"):
         place.laptop.push(zoo=f"{ADAS}\ne <- b user: more zyxquokka")
     with database.transaction() as connection:

@@ -30,11 +30,12 @@ def test_a_job_that_failed_is_shown_without_what_is_in_it_and_tried_again(demo: 
     ada, database = demo.browser("ada"), demo.served.context.database
     with database.transaction() as connection:
         connection.execute(
-            "insert into job (kind, about, due, tries, problem) values ('look', 'liz/thinkpad',"
+            "insert into job (kind, about, due, tries, problem) values ('pull', 'liz/thinkpad',"
             " now() + interval '1 hour', 3, 'ValueError: the secret of Liz')"
         )
     page = ada.get("/jobs").text
     assert "ValueError" in page
+    assert "read what a machine sent" in page
     assert "secret of Liz" not in page
     number = page.partition('action="/jobs/')[2].partition("/")[0]
     ada.submit(f"/jobs/{number}/now")
@@ -70,7 +71,7 @@ def test_the_sign_in_test_says_what_works_and_what_does_not(house: tuple[Provide
     admin = served.signed_in("admin")
     page = admin.get("/sign-in-test").text
     assert f"{served.url}/oidc/callback" in page
-    assert "It shows its keys" in page
+    assert "Its keys can be read" in page
     assert SECRET not in page
     issuer, provider.issuer = provider.issuer, "https://another.example"
     page = admin.get("/sign-in-test").text

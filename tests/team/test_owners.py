@@ -133,6 +133,23 @@ def test_what_is_revoked_is_gone_from_lists_and_searches_at_once(demo: DemoServe
     assert DOCKER in _listed(ben, "owner:org")
 
 
+def test_sharing_with_the_same_people_again_changes_until_when(demo: DemoServed) -> None:
+    liz, ben = demo.browser("liz"), demo.browser("ben")
+    chat = demo.chat("liz", DOCKER)
+
+    def shares(days: str) -> list[tuple[str, str]]:
+        page = liz.submit(f"/chats/{chat}/audience", audience="org", days=days).text
+        return re.findall(r'<td data-label="Until">(.*?)</td>.*?/shares/(\d+)/', page)
+
+    ((without_end, number),) = shares("")
+    assert "no end" in without_end
+    ((until_then, same),) = shares("30")
+    assert "<time" in until_then
+    assert same == number
+    assert ben.get("/shared").text.count(f'href="/chats/{chat}"') == 1
+    assert [found for found, _ in shares("")] == [without_end]
+
+
 def test_the_home_page_speaks_of_no_sessions_that_a_client_deletes(demo: DemoServed) -> None:
     page = demo.browser("ada").get("/").text
     assert "Recent chats" in page

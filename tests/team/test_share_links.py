@@ -63,6 +63,9 @@ def test_its_owner_sees_that_it_was_opened_and_revokes_it(demo: DemoServed) -> N
     gone = _outside(link)
     assert gone.status_code == 404
     assert gone.text == _outside(f"{link.partition('bsu_')[0]}bsu_guessed").text
+    assert "<style>" in gone.text, "at such an address nothing can be loaded"
+    assert "/static/" not in gone.text
+    assert "<nav" not in gone.text
     assert "link.revoke" in demo.browser("ada").get("/audit").text
 
 

@@ -58,7 +58,9 @@ def test_there_is_no_registration(served: Served) -> None:
 def test_a_wrong_password_lets_nobody_in_and_guessing_ends(served: Served) -> None:
     browser = served.browser()
     for _ in range(10):
-        assert "wrong" in browser.submit("/sign-in", handle="guessed", password="x").text
+        told = browser.submit("/sign-in", handle="guessed", password="x").text
+        assert "wrong" in told
+        assert 'value="guessed"' in told
     assert browser.submit("/sign-in", handle="guessed", password=PASSWORD).status_code == 503
 
 
@@ -84,6 +86,11 @@ def test_a_session_ends_when_its_person_signs_out_or_is_disabled(served: Served)
     again.submit("/sign-out")
     again.cookies.update(kept)
     assert again.get("/account").url.path == "/sign-in"
+    from_a_page = {"origin": served.url, "sec-fetch-site": "same-origin", "referer": f"{served.url}/account"}
+    late = again.post("/account/keys", data={"name": "x"}, headers={**from_a_page, "sec-fetch-dest": "document"})
+    assert late.status_code == 401
+    assert "nothing was changed" in late.text
+    assert 'href="/sign-in?next=%2Faccount"' in late.text
 
 
 def test_a_member_cannot_do_what_administrators_do(served: Served) -> None:

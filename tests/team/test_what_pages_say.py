@@ -30,7 +30,7 @@ def empty(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[tuple[Served, 
 
 def test_without_chats_pages_say_how_to_send_some(empty: tuple[Served, Browser]) -> None:
     _, browser = empty
-    for path in ("/chats", "/search?q=x"):
+    for path in ("/chats", "/search?q=x", "/files"):
         told = text_of(browser.get(path).text)
         assert "Connect a machine on" in told or "The server is indexing" in told, path
         assert "backscroll demo" not in told
@@ -66,6 +66,16 @@ def test_a_refused_form_leads_back(empty: tuple[Served, Browser]) -> None:
     assert answer.status_code == 400
     assert 'href="/people"' in answer.text.partition("Go back")[0].rpartition("<a")[2]
     assert "Go back" not in browser.post("/people", data=fields, headers=from_here).text
+
+
+def test_a_stranger_is_told_what_is_wrong_and_shown_no_pages(empty: tuple[Served, Browser]) -> None:
+    served, _ = empty
+    answer = served.browser().get("/welcome?link=bsi_used")
+    assert answer.status_code == 404
+    told = text_of(answer.text)
+    assert "has been used already" in told or "has expired" in told
+    assert told.rstrip().endswith("Sign in")
+    assert "Show all chats" not in told
 
 
 def test_readers_see_titles_and_strangers_a_reason(demo: DemoServed) -> None:

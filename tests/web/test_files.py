@@ -150,4 +150,4 @@ def test_what_transcripts_say_of_files_is_only_ever_text(tmp_path: Path) -> None
 def test_a_library_without_files_says_so(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("S1", "a <- - user: hello"))
     shelf.update()
-    assert "No data." in Viewer(shelf).get("/files").text
+    assert "No chat has read or changed a file." in Viewer(shelf).get("/files").text

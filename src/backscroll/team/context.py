@@ -16,6 +16,7 @@ from backscroll.render.html.element import Html
 from backscroll.sync.remotes import Remote
 from backscroll.team.database import Database
 from backscroll.team.oidc import OidcProvider
+from backscroll.team.pages.parts import refusal_page
 from backscroll.team.people import Person
 from backscroll.team.proxies import Network, client_address
 from backscroll.web.layout import error_page
@@ -119,7 +120,9 @@ def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Req
                 with context.database.transaction(asker.org if asker else None) as connection:
                     shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists))
             except BackscrollError as error:
-                return HTMLResponse(error_page(error, back=_form_page(request)), status_of(error))
+                back = form_page(request)
+                shown = error_page(error, back=back) if ASKER in request.scope else refusal_page(error)
+                return HTMLResponse(shown, status_of(error))
             return HTMLResponse(shown) if isinstance(shown, Html) else shown
 
         return await run_in_threadpool(run)
@@ -127,7 +130,7 @@ def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Req
     return endpoint
 
 
-def _form_page(request: Request) -> str:
+def form_page(request: Request) -> str:
     """The page of this server that a form was sent from; nothing for other requests."""
     sent = urlsplit(request.headers.get("referer", ""))
     is_here = sent.netloc == request.headers.get("host", "")

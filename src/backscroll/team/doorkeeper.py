@@ -11,13 +11,14 @@ from urllib.parse import quote, unquote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.html.element import Html
-from backscroll.team.context import ASKER, OWNER, TeamContext
+from backscroll.team.context import ASKER, OWNER, TeamContext, form_page
 from backscroll.team.device_routes import bearer_of
+from backscroll.team.pages.parts import refusal_page
 from backscroll.team.people import Person
 from backscroll.team.rates import TooManyRequestsError, count_request
 from backscroll.team.sessions import person_of_session, use_of_key
@@ -102,9 +103,13 @@ class Doorkeeper:
 
 def _refuse(request: Request) -> Response:
     path = request.url.path
-    is_page = request.method in SAFE and not path.startswith(PREFIX) and path not in ONLY_WITH_A_KEY
-    if is_page and request.headers.get("sec-fetch-dest", "document") == "document":
-        address = path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"/sign-in?next={quote(address, safe='')}", HTTPStatus.SEE_OTHER)
+    is_page = not path.startswith(PREFIX) and path not in ONLY_WITH_A_KEY
+    shown_as = request.headers.get("sec-fetch-dest", "document" if request.method in SAFE else "")
+    if is_page and shown_as == "document":
+        if request.method in SAFE:
+            address = path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"/sign-in?next={quote(address, safe='')}", HTTPStatus.SEE_OTHER)
+        error = UsageError("you are no longer signed in: nothing was changed", "sign in, and try again")
+        return HTMLResponse(refusal_page(error, form_page(request) or "/"), HTTPStatus.UNAUTHORIZED)
     error = UsageError("not signed in", "sign in, or send a key as Authorization: Bearer KEY")
     return problem_response(error, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})

@@ -122,7 +122,7 @@ def parsed_limit(text: str, unit: int) -> int | None:
     except ValueError:
         value = -1.0
     if not 0 < value <= MAX_NUMBER or round(value * unit) < 1:
-        raise UsageError(f"{text[:40]} is not a limit", f"give a number up to {MAX_NUMBER:,}, or leave it empty")
+        raise UsageError(f"“{text[:40]}” is not a limit", f"give a number up to {MAX_NUMBER:,}, or leave it empty")
     return round(value * unit)
 
 

@@ -121,7 +121,7 @@ def new_person(
         (org, handle, name.strip()[:100], email, role),
     ).fetchone()
     if row is None:
-        raise UsageError(f"{handle} is taken", "choose another handle")
+        raise UsageError(f"the handle {handle} is taken", "choose another handle")
     return int(row[0])
 
 
@@ -216,14 +216,14 @@ def person_of(connection: "Connection", org: int, handle: str) -> Person:
     """A person of an organisation by handle, disabled or not."""
     for person in _people(connection, "p.org = %s and p.handle = %s and p.erased is null", org, handle):
         return person
-    raise NothingFound(f"there is no {handle} here", "see People and teams")
+    raise NothingFound(f"no one here has the handle {handle}", "see People and teams")
 
 
 def person_named(connection: "Connection", handle: str) -> Person:
     """A person by handle, which is unique on the server; NothingFound if they were disabled."""
     for person in _people(connection, "p.handle = %s and p.disabled is null", handle):
         return person
-    raise NothingFound(f"there is no {handle} here", "ask an administrator")
+    raise NothingFound(f"no one here has the handle {handle}", "ask an administrator")
 
 
 def people(connection: "Connection", org: int) -> list[Person]:

@@ -102,9 +102,9 @@ def _look_again(connection: "Connection", org: int) -> None:
 
 
 def rules_of(connection: "Connection", org: int) -> list[RetentionRule]:
-    """The rules of an organisation; the one about everything comes first."""
+    """The rules of an organisation; the one about all others comes last."""
     rows = connection.execute(
-        "select id, project, days, made_by, made from retention_rule where org = %s order by project nulls first",
+        "select id, project, days, made_by, made from retention_rule where org = %s order by project nulls last",
         (org,),
     )
     return [RetentionRule(*row) for row in rows]

@@ -50,16 +50,22 @@ def share(
     team: int | None = None,
     days: int | None = None,
 ) -> int:
-    """Share a chat with a team, or, without one, with everyone of the organisation."""
+    """Share a chat with a team, or, without one, with everyone of the organisation.
+
+    Sharing it again with the same people changes until when.
+    """
     if days is not None and not 1 <= days <= LONGEST_DAYS:
         raise UsageError(f"a share lasts 1 to {LONGEST_DAYS} days", "give another number, or none")
     if team is not None and team not in owner.teams:
         raise NothingFound("you are not in this team", "choose one of your teams")
-    row = connection.execute(
-        "insert into share (owner, chat, title, audience, team, expires)"
-        " values (%s, %s, %s, %s, %s, now() + make_interval(days => %s)) returning id",
-        (owner.id, chat, title[:300], "org" if team is None else "team", team, days),
-    ).fetchone()
+    audience = "org" if team is None else "team"
+    row = connection.execute(AGAIN, (title[:300], days, owner.id, chat, audience, team)).fetchone()
+    if row is None:
+        row = connection.execute(
+            "insert into share (owner, chat, title, audience, team, expires)"
+            " values (%s, %s, %s, %s, %s, now() + make_interval(days => %s)) returning id",
+            (owner.id, chat, title[:300], audience, team, days),
+        ).fetchone()
     record(connection, owner.org, owner.handle, "chat.share", chat, audience_name(connection, owner.org, team))
     return int(row[0]) if row else 0
 
@@ -116,4 +122,9 @@ SHARES: Final = (
     "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires from share s"
     " join person p on p.id = s.owner left join team t on t.id = s.team"
     " where s.revoked is null and (s.expires is null or s.expires > now())"
+)
+AGAIN: Final = (
+    "update share set title = %s, expires = now() + make_interval(days => %s) where owner = %s and chat = %s"
+    " and audience = %s and team is not distinct from %s and revoked is null and (expires is null or expires > now())"
+    " returning id"
 )

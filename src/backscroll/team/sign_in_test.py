@@ -20,26 +20,28 @@ def try_sign_in(provider: OidcProvider) -> list[SignInStep]:
     try:
         found = provider.describe()
     except BackscrollError as error:
-        return [SignInStep("The provider describes itself", is_so=False, told=f"{settings.issuer}: {error.message}")]
-    steps = [SignInStep("The provider describes itself", is_so=True, told=settings.issuer)]
+        return [SignInStep("Its configuration can be read", is_so=False, told=f"{settings.issuer}: {error.message}")]
+    steps = [SignInStep("Its configuration can be read", is_so=True, told=settings.issuer)]
     kinds = found.get("response_types_supported")
-    steps.append(SignInStep("It gives codes", not isinstance(kinds, list) or "code" in kinds, "response type code"))
+    steps.append(
+        SignInStep("It offers the code flow", not isinstance(kinds, list) or "code" in kinds, "response type code")
+    )
     methods = found.get("code_challenge_methods_supported")
-    told = "S256" if isinstance(methods, list) else "it does not say; most that do not say can"
-    steps.append(SignInStep("It checks PKCE", not isinstance(methods, list) or "S256" in methods, told))
+    told = "S256" if isinstance(methods, list) else "it does not say; most of those do"
+    steps.append(SignInStep("It supports PKCE", not isinstance(methods, list) or "S256" in methods, told))
     used = found.get("id_token_signing_alg_values_supported")
     fits = sorted(set(ALGORITHMS) & set(used)) if isinstance(used, list) else ["it does not say"]
     told = ", ".join(fits) or f"none of {', '.join(ALGORITHMS)}"
-    steps.append(SignInStep("It signs as we can check", bool(fits), told))
+    steps.append(SignInStep("It signs tokens in a way that this server accepts", bool(fits), told))
     try:
         keys = provider.keys().get("keys")
         count = len(keys) if isinstance(keys, list) else 0
-        steps.append(SignInStep("It shows its keys", count > 0, f"{count} at {found['jwks_uri']}"))
+        steps.append(SignInStep("Its keys can be read", count > 0, f"{count} at {found['jwks_uri']}"))
     except BackscrollError as error:
-        steps.append(SignInStep("It shows its keys", is_so=False, told=error.message))
+        steps.append(SignInStep("Its keys can be read", is_so=False, told=error.message))
     if settings.groups:
         named = found.get("claims_supported")
         is_known = not isinstance(named, list) or settings.groups in named
         told = f"claim {settings.groups}" + ("" if is_known else ": it does not name this claim, and may not send it")
-        steps.append(SignInStep("It tells groups", is_known, told))
+        steps.append(SignInStep("It sends groups", is_known, told))
     return steps

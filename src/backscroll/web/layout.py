@@ -26,7 +26,7 @@ TITLES: Final[dict[type[BackscrollError], str]] = {
     UsageError: "Invalid request",
     Busy: "Busy",
 }
-"""What the page of an error is called."""
+"""Errors that have a name of their own."""
 
 
 def document(
@@ -88,7 +88,7 @@ def page_frame(
 
 def error_page(error: BackscrollError, title: str = "", back: str = "") -> Html:
     """What went wrong, and what to do next; `back` is the page with the form that was refused."""
-    title = title or next((name for kind, name in TITLES.items() if isinstance(error, kind)), "Something went wrong")
+    title = title or error_title(error)
     main = el(
         "section",
         el("h1", title),
@@ -99,6 +99,11 @@ def error_page(error: BackscrollError, title: str = "", back: str = "") -> Html:
         class_="failure",
     )  # fmt: skip
     return document(title, main, body_class="error")
+
+
+def error_title(error: BackscrollError) -> str:
+    """What the page of an error is called."""
+    return next((name for kind, name in TITLES.items() if isinstance(error, kind)), "Something went wrong")
 
 
 def error_html(error: BackscrollError) -> Html:

@@ -139,6 +139,7 @@ def test_every_day_of_the_period_is_drawn_and_no_other() -> None:
     assert squares[0].get("class") == "level-4"
     assert squares[-1].get("class") == "level-0"
     assert len(cells(drawn)) == 399
+    assert len({part.get("width") for part in parsed(drawn).iter("svg")}) == 1, "all parts are equally large"
     assert classed(drawn, "calendar")[0].get("role") == "img"
     week = heatmap({date(2026, 2, 14): 2}, label="Prompts", first=date(2026, 2, 11), last=last)
     assert texts(list(parsed(week).iter("title"))) == [

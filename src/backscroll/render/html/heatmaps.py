@@ -46,9 +46,11 @@ def heatmap(
     first_drawn = first if (last - first).days <= most_days else last - most_days * DAY
     shown = {day: count for day, count in days.items() if first_drawn <= day <= last}
     most = max(shown.values(), default=0)
+    pieces = _pieces(first_drawn, last)
+    width = SIDE + max(map(len, pieces)) * (CELL + GAP)  # one for all: on a phone, all are drawn equally small
     parts = [
-        _part(weeks, shown, (first_drawn, last), most, link, is_first=not number % 2)
-        for number, weeks in enumerate(_pieces(first_drawn, last))
+        _part(weeks, shown, (first_drawn, last), most, link, width, is_first=not number % 2)
+        for number, weeks in enumerate(pieces)
     ]
     total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
     told = f"{label}: {total:,} on {active:,} days from {first_drawn} to {last}, at most {most:,} per day"
@@ -122,7 +124,7 @@ def level_of(count: int, most: int) -> int:
 
 def _part(
     weeks: Sequence[date], days: Mapping[date, int], ends: tuple[date, date], most: int,
-    link: Callable[[date], str] | None, *, is_first: bool,
+    link: Callable[[date], str] | None, width: int, *, is_first: bool,
 ) -> Html:  # fmt: skip
     """Some of the weeks of a period, with the names of months above and of weekdays beside them."""
     drawn: list[Html] = []
@@ -143,7 +145,7 @@ def _part(
         el("text", WEEKDAYS[weekday], x=0, y=TOP + weekday * (CELL + GAP) + 11, class_="tick weekday")
         for weekday in (0, 2, 4)
     ]
-    width, height = SIDE + len(weeks) * (CELL + GAP), TOP + 7 * (CELL + GAP)
+    height = TOP + 7 * (CELL + GAP)
     # Beside the first part, the second need not name the weekdays again.
     return el(
         "svg",

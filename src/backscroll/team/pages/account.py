@@ -10,7 +10,7 @@ from starlette.responses import Response
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
-from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
+from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document, with_copy
 from backscroll.team.pages.password_form import password_form
 from backscroll.team.pages.sign_in_pages import FAILED, guess_keys
 from backscroll.team.passwords import change_password
@@ -42,13 +42,14 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         el("button", "Create a key", class_="primary"),
         method="post", action="/account/keys", class_="row-form",
     )  # fmt: skip
+    line = mcp_line(request, "KEY")
     return team_document(
         "Account",
         person,
         "/account",
         notice,
-        el("p", f"You are {person.name} ({person.handle}). Your role is {person.role}. ",
-           button("/sign-out", "Sign out", style="")),
+        beside(f"You are {person.name} ({person.handle}). Your role is {person.role}.",
+               button("/sign-out", "Sign out")),
         _provider(request),
         el("h2", "Password"),
         password_form(request, wrong),
@@ -57,11 +58,11 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         el("h2", "Keys"),
         el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
            " and works only for the purpose you choose here."),
-        table(("Key", "Scope", "Created", "Last used", ""), (_row(key) for key in keys), "You have no keys yet."),
+        table(("Key", "For", "Created", "Last used", ""), (_row(key) for key in keys), "You have no keys yet."),
         form,
         el("h2", "Memory for Claude Code"),
         el("p", "With a key for agents, Claude Code recalls your history and what your team shares, on any machine:"),
-        el("pre", mcp_line(request, "KEY"), class_="command", tabindex=0),
+        with_copy(el("pre", line, class_="command", tabindex=0), line),
         el("p", "When it quotes a colleague's chat, the colleague sees this under ", el("em", "Who read my chats"),
            f". A key allows {PER_MINUTE} requests a minute.", class_="muted"),
     )  # fmt: skip
@@ -87,16 +88,16 @@ def change_own_password(request: TeamRequest) -> Html | Response:
 def _named(request: TeamRequest) -> Html:
     """Whether the person is listed by name in Team spend, and the button that changes it."""
     if request.person.handle in agreed_to_be_named(request.connection, request.person.org):
-        told = "Leads of your teams, administrators and auditors see by name what you spend. "
-        return el("p", told, button("/account/spend", "Stop showing it", ("agreed", ""), style=""))
+        told = "Leads of your teams, administrators and auditors see by name what you spend."
+        return beside(told, button("/account/spend", "Stop showing it", ("agreed", "")))
     if shows_small_sums(request.connection, request.person.org):
         told = "Your organisation decided that leads, administrators and auditors see what each person spends."
         return el("p", told)
     told = (
         "Leads of your teams, administrators and auditors see sums of several people. If you agree, they also see by"
-        " name what you spend, to compare it with others. You can take that back at any time. "
+        " name what you spend, to compare it with others. You can take that back at any time."
     )
-    return el("p", told, button("/account/spend", "Show what I spend by name", ("agreed", "1"), style=""))
+    return beside(told, button("/account/spend", "Show what I spend by name", ("agreed", "1")))
 
 
 def change_named(request: TeamRequest) -> Response:
@@ -112,7 +113,7 @@ def _provider(request: TeamRequest) -> Html:
         return NOTHING
     if row and row[0] is not None:
         return el("p", "You can sign in through your organisation.", class_="muted")
-    return el("p", button("/account/provider", "Connect with your organisation's sign-in", style=""))
+    return button("/account/provider", "Connect with your organisation's sign-in")
 
 
 def connect_provider(request: TeamRequest) -> Response:
@@ -132,8 +133,9 @@ def mcp_line(request: TeamRequest, key: str) -> str:
 
 def _row(key: ApiKey) -> tuple[object, ...]:
     ask = f"Revoke the key “{key.name}”? Programs that use it stop working at once."
-    end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask)
-    return el("strong", key.name), ", ".join(key.scopes), moment_text(key.created), moment_text(key.used), end
+    end = button(f"/account/keys/{key.id}/revoke", "Revoke", ask=ask, about=key.name)
+    scopes = ", ".join(SCOPES.get(scope, scope) for scope in key.scopes)
+    return el("strong", key.name), scopes, moment_text(key.created), moment_text(key.used), end
 
 
 def make_key(request: TeamRequest) -> Html:

@@ -44,9 +44,9 @@ def show(request: TeamRequest) -> Html | Response:
         person,
         "/audit",
         said,
+        el("p", el("a", "Download everything as CSV", href="/audit?format=csv", class_="button")),
         table(("#", "When", "Who", "What", "About", "Detail"), rows, "Nothing has happened yet.", "events"),
         older,
-        el("p", el("a", "Download everything as CSV", href="/audit?format=csv", class_="button")),
         lead="Who did what, and when. It never contains text from a conversation.",
     )
 

@@ -6,7 +6,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.terminal import size
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import RegisteredDevice, devices_of, revoke_device
-from backscroll.team.pages.parts import button, moment_text, table, team_document
+from backscroll.team.pages.parts import button, moment_text, table, team_document, with_copy
 from backscroll.team.undo_import import ask_undo
 
 
@@ -29,6 +29,7 @@ def show(request: TeamRequest) -> Html:
             ("Machine", "Connected", "Last seen", "Sent", ""),
             (_row(one) for one in found),
             "" if request.get("connected") else "No machine is connected yet.",
+            numbers=("Sent",),
         ),
         el(
             "p",
@@ -40,7 +41,7 @@ def show(request: TeamRequest) -> Html:
         else NOTHING,
         el("h2", "Connect a machine"),
         el("p", "Run this command on it. It first shows what would be sent, and sends nothing until you agree:"),
-        el("pre", command, class_="command", tabindex=0),
+        with_copy(el("pre", command, class_="command", tabindex=0), command),
         lead="Machines that send their conversations to this server. A machine can add and remove its own; it cannot"
         " read any.",
     )
@@ -55,11 +56,11 @@ def _end(one: RegisteredDevice) -> Html:
         return el("span", "import undone ", moment_text(one.undone), class_="muted")
     if one.is_import:
         ask = f"Undo {one.name}? This removes from the server what this import brought, and nothing else."
-        return button(f"/devices/{one.id}/undo", "Undo this import", ask=ask)
+        return button(f"/devices/{one.id}/undo", "Undo this import", ask=ask, about=one.name)
     if one.revoked:
         return el("span", "revoked ", moment_text(one.revoked), class_="muted")
     ask = f"Revoke {one.name}? It can send nothing more until it is connected again. What it has sent stays."
-    return button(f"/devices/{one.id}/revoke", "Revoke", ask=ask)
+    return button(f"/devices/{one.id}/revoke", "Revoke", ask=ask, about=one.name)
 
 
 def revoke(request: TeamRequest) -> Response:

@@ -41,7 +41,7 @@ def show(request: TeamRequest) -> Html:
             "No one has been erased.",
         ),
         _choice(person, found) if person.is_administrator else NOTHING,
-        el("h2", "Legal holds"),
+        el("h2", "Legal holds", id="holds"),
         el("p", "Chats under a legal hold cannot be erased and do not expire."),
         table(
             ("What", "Reason", "Placed by", "Since", ""),
@@ -58,9 +58,11 @@ def _erasure_row(one: Erasure) -> tuple[object, ...]:
 
 
 def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
-    what = el("span", el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "all chats")
+    what = join([el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "all chats"])
     ask = f"Release the legal hold on {one.handle}? What it covers can then be erased, and can expire."
-    end = button(f"/holds/{one.id}/release", "Release", ask=ask) if person.is_auditor else NOTHING
+    end = NOTHING
+    if person.is_auditor:
+        end = button(f"/holds/{one.id}/release", "Release", ask=ask, about=f"{one.handle}, {one.reason}")
     return what, one.reason, one.placed_by, moment_text(one.placed), end
 
 
@@ -97,8 +99,12 @@ def confirm(request: TeamRequest) -> Html:
     person = person_of(request.connection, by.org, request.get("handle"))
     held = holds_on(request.connection, person.id)
     if held:
-        text = f"{person.handle} is under a legal hold and cannot be erased: {held[0].reason}."
-        return team_document("Erase someone", by, HERE, el("p", text, class_="problem", role="alert"))
+        text = f"{person.handle} is under a legal hold and cannot be erased: {held[0].reason}"
+        return team_document(
+            f"Erase {person.handle}", by, HERE,
+            el("p", text, class_="problem", role="alert"),
+            el("p", "An owner or an auditor can release it under ", el("a", "Legal holds", href=f"{HERE}#holds"), "."),
+        )  # fmt: skip
     counts = request.connection.execute(COUNTS, (person.id, person.id)).fetchone() or (0, 0)
     machines, chats = plural(counts[0], "machine"), plural(counts[1], "chat")
     form = el(
@@ -106,7 +112,8 @@ def confirm(request: TeamRequest) -> Html:
         field(f"Type {person.handle} to confirm", "confirm", required=True, autocomplete="off", autocapitalize="none"),
         field("Reason (for the ledger)", "reason", maxlength=300),
         el("input", type="hidden", name="handle", value=person.handle),
-        el("button", f"Erase {person.handle} for good", class_="danger"),
+        el("div", el("button", f"Erase {person.handle} for good", class_="danger"),
+           el("a", "Cancel", href=HERE, class_="button"), class_="buttons"),
         method="post", action="/erasures", class_="row-form",
     )  # fmt: skip
     return team_document(
@@ -118,7 +125,6 @@ def confirm(request: TeamRequest) -> Html:
            " out at once, and their machines can send no more. The copies on their own machines stay there."),
         el("p", el("strong", "This cannot be undone.")),
         form,
-        el("p", el("a", "Cancel", href=HERE)),
     )  # fmt: skip
 
 

@@ -2,18 +2,19 @@
 
 from starlette.responses import HTMLResponse, Response
 
-from backscroll.errors import NothingFound
+from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library.sharing.selection import ShareSelection, selected
 from backscroll.library.sharing.share import redactor, share
-from backscroll.render.html.element import Html, el
+from backscroll.render.html.element import Html, el, join, trusted
 from backscroll.render.html.export import page_of
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.libraries import Libraries
-from backscroll.team.pages.parts import button, moment_text, plain_document, table
+from backscroll.team.pages.parts import button, moment_text, table
 from backscroll.team.people import Person
 from backscroll.team.share_links import LONGEST_DAYS, USUAL_DAYS, links_of, open_link, revoke_link
 from backscroll.web.addresses import chat_address
-from backscroll.web.export_assets import export_assets
+from backscroll.web.export_assets import asset, export_assets
+from backscroll.web.requests import status_of
 
 
 def links_section(request: TeamRequest, person: Person, chat: str) -> Html:
@@ -36,7 +37,8 @@ def links_section(request: TeamRequest, person: Person, chat: str) -> Html:
         el("h2", "Links for people without an account"),
         el("p", "Anyone with the link can read the chat as it is when they open it. Secrets and e-mail addresses are"
            " always masked.", class_="muted"),
-        table(("Created", "Expires", "Opened", "Last opened", ""), rows, "There are no links to this chat."),
+        table(("Created", "Expires", "Opened", "Last opened", ""), rows, "There are no links to this chat.",
+              numbers=("Opened",)),
         form,
     )  # fmt: skip
 
@@ -59,8 +61,24 @@ def follow(request: TeamRequest) -> Response:
             page = "".join(page_of(chosen, export_assets(), detail="everything", author=found.name))
     except NothingFound:
         told = "It was revoked, or it has expired. Ask the person who sent it for a new one."
-        return HTMLResponse(plain_document("This link does not work", el("p", told)), 404, HEADERS)
+        return HTMLResponse(_failure("This link does not work", told), 404, HEADERS)
+    except BackscrollError as error:
+        told = "Something is wrong with the server. Try again in a few minutes."
+        return HTMLResponse(_failure("The chat cannot be shown now", told), status_of(error), HEADERS)
     return HTMLResponse(page.encode("utf-8", "replace"), headers=HEADERS)
+
+
+def _failure(title: str, told: str) -> Html:
+    """A page without a chat. At such an address nothing can be loaded, so its style stands in it."""
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("title", f"{title} · backscroll"),
+        el("style", trusted(asset("base.css"))),
+    )
+    body = el("body", el("main", el("section", el("h1", title), el("p", told), class_="failure")))
+    return join([trusted("<!doctype html>\n"), el("html", head, body, lang="en")])
 
 
 HEADERS = {"x-robots-tag": "noindex, nofollow", "cache-control": "no-store"}

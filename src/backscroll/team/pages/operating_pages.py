@@ -1,5 +1,7 @@
 """Pages for administrators who run the server: jobs, storage, and a test of single sign-on."""
 
+from datetime import datetime
+
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -16,7 +18,7 @@ from backscroll.team.limits import (
     set_limits,
     set_quota,
 )
-from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
 from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_passwords
 from backscroll.team.people import forbids_passwords
 from backscroll.team.sign_in_test import SignInStep, try_sign_in
@@ -29,25 +31,43 @@ STORAGE = """
 select p.handle, count(d.id) filter (where d.revoked is null), coalesce(sum(d.stored_bytes), 0),
   coalesce(sum(d.sent_bytes), 0), max(d.seen), p.quota_bytes
 from person p left join device d on d.person = p.id where p.org = %s group by p.id
+having p.erased is null or sum(d.stored_bytes) > 0
 order by coalesce(sum(d.stored_bytes), 0) desc, p.handle
 """
+KINDS = {
+    "pull": "read what a machine sent",
+    "index": "build the search index",
+    "expire": "remove expired chats",
+    "mask": "mask secrets",
+    "undo-import": "undo an import",
+    "erase": "erase a person",
+}
+"""What the workers do."""
 
 
 def jobs(request: TeamRequest) -> Html:
     """What the workers have to do, and what failed."""
     person = request.administrator()
-    rows = [
-        (kind, about, moment_text(created), tries, moment_text(due), problem or el("span", "–", class_="muted"),
-         button(f"/jobs/{number}/now", "Try now") if problem else NOTHING)
-        for number, kind, about, created, due, tries, problem in request.connection.execute(JOBS, (person.org,))
-    ]  # fmt: skip
+    rows = [_job_row(*row) for row in request.connection.execute(JOBS, (person.org,))]
     return team_document(
         "Jobs", person, "/jobs",
         table(("Job", "For", "Created", "Tries", "Next try", "Problem", ""), rows,
-              "No jobs are waiting: everything that machines sent can be found."),
+              "No jobs are waiting: everything that machines sent can be found.", numbers=("Tries",)),
         lead="What the workers still have to do with what machines sent. A job that fails is tried again, at growing"
         " intervals. This page shows whose job it is, never its contents; the worker's log has the details.",
     )  # fmt: skip
+
+
+def _job_row(
+    number: int, kind: str, about: str, created: datetime, due: datetime, tries: int, problem: str
+) -> tuple[object, ...]:
+    what = join([el("strong", kind), " ", el("span", KINDS.get(kind, ""), class_="muted")])
+    again = button(f"/jobs/{number}/now", "Try now", about=f"{kind} {about}") if problem else NOTHING
+    return what, about, moment_text(created), tries, moment_text(due), problem or _none("–"), again
+
+
+def _none(text: str) -> Html:
+    return el("span", text, class_="muted")
 
 
 def try_now(request: TeamRequest) -> Response:
@@ -82,7 +102,7 @@ def storage(request: TeamRequest) -> Html:
     return team_document(
         "Storage", person, "/storage", facts,
         table(("Person", "Machines", "Stored", "Of total", "Quota", "Ever sent", "Last seen"), rows,
-              "No machine has sent anything yet."),
+              "No machine has sent anything yet.", numbers=("Machines", "Stored", "Of total", "Ever sent")),
         el("h2", "Limits for everyone"), _limits_form(limits),
         el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in found]),
         lead="What machines have sent, compressed. The indexes in the database are built from it and can be rebuilt.",
@@ -91,7 +111,7 @@ def storage(request: TeamRequest) -> Html:
 
 def _quota(stored: int, quota: int | None) -> Html:
     if quota is None:
-        return el("span", "none", class_="muted")
+        return _none("none")
     told = f"{size(quota)}, {100 * stored / quota:.0f} % used"
     return el("span", told, class_="no" if stored >= quota else None)
 
@@ -148,18 +168,20 @@ def sign_in_test(request: TeamRequest) -> Html:
     provider = request.context.oidc
     if provider is None:
         steps: list[SignInStep] = []
-        told = "No identity provider is set up. To use one, start the server with --oidc-issuer and --oidc-client."
+        told = join(["No identity provider is set up. To use one, start the server with ",
+                     el("code", "--oidc-issuer"), " and ", el("code", "--oidc-client"), "."])  # fmt: skip
     else:
         steps = try_sign_in(provider)
-        told = f"The provider must know this redirect address: {request.context.url}/oidc/callback"
+        told = join(["The provider must know this redirect address: ",
+                     el("code", f"{request.context.url}/oidc/callback")])  # fmt: skip
     rows = [
-        (el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no",
-            aria_label="works" if one.is_so else "does not work"), one.what, one.told)
+        (join([el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no", role="img",
+                  aria_label="works" if one.is_so else "does not work"), " ", el("strong", one.what)]), one.told)
         for one in steps
     ]  # fmt: skip
     return team_document(
         "Sign-in test", person, "/sign-in-test", el("p", told),
-        table(("", "Step", "Detail"), rows, "") if rows else NOTHING,
+        table(("Step", "Detail"), rows, "") if rows else NOTHING,
         el("h2", "Passwords"), _passwords(request),
         lead="Checks now whether single sign-on works, without signing anyone in.",
     )  # fmt: skip
@@ -179,13 +201,13 @@ def _passwords(request: TeamRequest) -> Html:
         return el("p", told, " To switch passwords off, set up an identity provider first.")
     label = "Allow passwords" if is_forbidden else "Switch passwords off"
     ask = "" if is_forbidden else "Switch passwords off? Everyone who signed in with a password is signed out."
-    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), style="", ask=ask)
+    form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), ask=ask)
     note = (
         "Switching passwords off ends every session that began with one. An owner must have signed in through the"
-        f" provider in the last {RECENTLY.days} days. Keys and machines keep working. If the provider fails, run"
-        " backscroll server allow-passwords on the server."
+        f" provider in the last {RECENTLY.days} days. Keys and machines keep working. If the provider fails, run "
     )
-    return join([el("p", told), form, el("p", note, class_="muted")])
+    command = el("code", "backscroll server allow-passwords")
+    return join([beside(told, form), el("p", note, command, " on the server.", class_="muted")])
 
 
 def change_passwords(request: TeamRequest) -> Response:

@@ -1,14 +1,16 @@
 """What the pages of the server have in common."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import urlencode
 
+from backscroll.errors import BackscrollError
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.team.people import Person
-from backscroll.web.layout import document
+from backscroll.web.layout import document, error_html, error_title
 from backscroll.web.reader_zone import reader_time
 
 
@@ -16,7 +18,7 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     """What the bar of every page has for the person who asks; `owner` is whose chat it shows, if another's."""
     chat = CHAT_PAGE.fullmatch(path)
     readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience",
-                 class_="of-chat")  # fmt: skip
+                 title="Who can read it", class_="of-chat")  # fmt: skip
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
     account = el(
         "a",
@@ -93,25 +95,50 @@ def plain_document(title: str, *content: object) -> Html:
     return document(title, main, styles=("pages.css", "team.css"), body_class="team signed-out", bar_search=False)
 
 
+def refusal_page(error: BackscrollError, after: str = "/") -> Html:
+    """What went wrong, for someone who is not signed in; `after` is where signing in leads."""
+    way = el("a", "Sign in", href=f"/sign-in?{urlencode({'next': after})}", class_="button primary")
+    return plain_document(error_title(error), error_html(error), el("p", way))
+
+
 def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
     """A labelled field of a form."""
     given = {"type": "text", **attributes}
     return el("label", el("span", label), el("input", name=name, **given), class_="field")
 
 
-def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet", ask: str = "") -> Html:
-    """A form that is only a button; with `ask`, the reader confirms that question first."""
+def button(address: str, label: str, *hidden: tuple[str, str], ask: str = "", about: str = "") -> Html:
+    """A form that is only a button; with `ask`, the reader confirms that question first.
+
+    In a list, `about` tells those who do not see the row which of many equal buttons this is.
+    """
     fields = [el("input", type="hidden", name=name, value=value) for name, value in hidden]
-    return el("form", fields, el("button", label, class_=style or None), method="post", action=address, class_="inline",
-              data_ask=ask or None)  # fmt: skip
+    pressed = el("button", label, aria_label=f"{label}: {about}" if about else None)
+    return el("form", fields, pressed, method="post", action=address, class_="inline", data_ask=ask or None)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str, style: str = "") -> Html:
-    """A table, or a sentence where there is nothing."""
-    body = [el("tr", [el("td", cell, data_label=head) for head, cell in zip(heads, row, strict=True)]) for row in rows]
+def beside(told: object, control: Html, style: str = "") -> Html:
+    """A sentence, and what to do about it."""
+    return el("div", el("p", told, class_=style or None), control, class_="beside")
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    empty: str,
+    style: str = "",
+    numbers: Collection[str] = (),
+) -> Html:
+    """A table, or a sentence where there is nothing; `numbers` are the heads of columns of numbers."""
+    aligned = dict.fromkeys(numbers, "number")
+    body = [
+        el("tr", [el("td", cell, class_=aligned.get(head), data_label=head)
+                  for head, cell in zip(heads, row, strict=True)])
+        for row in rows
+    ]  # fmt: skip
     if not body:
         return el("p", empty, class_="muted")
-    head = el("thead", el("tr", [el("th", name, scope="col") for name in heads]))
+    head = el("thead", el("tr", [el("th", name, scope="col", class_=aligned.get(name)) for name in heads]))
     return el("div", el("table", head, el("tbody", body), class_=style or None), class_="table-scroll", tabindex=0,
               role="region", aria_label=heads[0])  # fmt: skip
 
@@ -126,6 +153,11 @@ def moment_text(when: datetime | None, *, is_exact: bool = False) -> Html:
 
 def secret_box(label: str, secret: str, note: str) -> Html:
     """A secret that is shown once."""
-    return el(
-        "div", el("p", label), el("code", secret, class_="secret"), el("p", note, class_="muted"), class_="notice"
-    )
+    shown = with_copy(el("code", secret, class_="secret"), secret)
+    return el("div", el("p", label), shown, el("p", note, class_="muted"), class_="notice")
+
+
+def with_copy(shown: Html, text: str) -> Html:
+    """A text to be used elsewhere, with a button that copies it."""
+    copy = el("button", icon("copy"), "Copy", type="button", data_action="copy", data_copy=text, hidden=True)
+    return el("div", shown, copy, class_="with-copy")

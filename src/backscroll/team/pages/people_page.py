@@ -74,7 +74,7 @@ def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
     return el(
         "form",
         el("select", menu, name="role", aria_label=f"Role of {one.handle}"),
-        el("button", "Save", class_="quiet", aria_label=f"Save the role of {one.handle}"),
+        el("button", "Save", aria_label=f"Save the role of {one.handle}"),
         method="post", action=f"/people/{one.handle}/role", class_="role-form",
         data_ask=ask if by.id == one.id else None,
     )  # fmt: skip
@@ -83,13 +83,13 @@ def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
 def _actions(by: Person, one: Person) -> Html:
     if not by.is_administrator or by.id == one.id:
         return NOTHING
-    again = button(f"/people/{one.handle}/invite", "New link")
+    again = button(f"/people/{one.handle}/invite", "New link", about=one.handle)
     ask = (
         f"Disable {one.handle}? They are signed out, their keys and machines stop working, and their shares are hidden."
     )
     end = button(
         f"/people/{one.handle}/disable", "Enable" if one.disabled else "Disable", ("undo", "1" if one.disabled else ""),
-        ask="" if one.disabled else ask,
+        ask="" if one.disabled else ask, about=one.handle,
     )  # fmt: skip
     return el("div", again, end, class_="buttons")
 

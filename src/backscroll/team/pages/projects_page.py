@@ -9,7 +9,7 @@ from backscroll.render.terminal import size
 from backscroll.sync.policy import Policy, SyncMode
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.libraries import Libraries
-from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
 from backscroll.team.people import people
 from backscroll.team.project_rules import (
     ProjectRule,
@@ -61,7 +61,7 @@ def show(request: TeamRequest) -> Html:
         _masking(request),
         el("h2", "Projects"),
         table(("Project", "People", "Sessions", "Size", "Rule", ""), (_project_row(one, policy) for one in found),
-              "No machine has sent anything yet."),
+              "No machine has sent anything yet.", numbers=("People", "Sessions", "Size")),
         lead="What machines may send of each project. They fetch these rules and send only what both the rules and"
         " their owner allow. If several rules match, the strictest applies.",
     )  # fmt: skip
@@ -71,8 +71,8 @@ def _rule_row(one: ProjectRule) -> tuple[object, ...]:
     pattern = el("code", one.pattern) if one.pattern else el("span", "–", class_="muted")
     ask = "Remove this rule? Machines may then send what their owners allow."
     return (
-        ABOUT[one.by], pattern, one.mode, one.made_by, moment_text(one.made),
-        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask),
+        el("strong", ABOUT[one.by]), pattern, one.mode, one.made_by, moment_text(one.made),
+        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask, about=one.pattern or ABOUT[one.by]),
     )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _outdated(request: TeamRequest) -> Html:
             el("h3", "Machines that do not follow these rules yet"),
             el("p", "They cannot send anything until they do. A machine that has never fetched the rules may run an"
                " older version of backscroll.", class_="muted"),
-            table(("Machine", "Last seen", ""), rows, ""),
+            table(("Machine", "Last seen", "Status"), rows, ""),
         ]
     )  # fmt: skip
 
@@ -123,20 +123,18 @@ def _masking(request: TeamRequest) -> Html:
         " were sent, because machines use them to prove that everything arrived."
     )
     label = "Stop masking what arrives" if is_on else "Mask secrets in everything that arrives"
-    return join(
-        [
-            el("p", told),
-            button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), style="", ask="" if is_on else MASKING_ASK),
-            el("p", note, class_="muted"),
-        ]
-    )
+    change = button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), ask="" if is_on else MASKING_ASK)
+    return join([beside(told, change), el("p", note, class_="muted")])
 
 
 def _project_row(one: SentProject, policy: Policy) -> Sequence[object]:
     modes = sorted({policy.mode_of(project) for project in one.projects}, key=lambda mode: -mode.strictness)
     is_named = one.name not in {NO_PROJECT, ONLY_METRICS}
     kind = "remote" if any(project.remote for project in one.projects) else "project"
-    link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule") if is_named else NOTHING
+    link = NOTHING
+    if is_named:
+        link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule",
+                  aria_label=f"Make a rule: {one.name}")  # fmt: skip
     name = el("code", one.name) if is_named else el("span", one.name, class_="muted")
     return name, f"{len(one.people):,}", f"{one.sessions:,}", size(one.size), ", ".join(modes), link
 

@@ -44,19 +44,24 @@ def retention_html(request: TeamRequest) -> Html:
     if person.is_administrator:
         rows = ((el("strong", one.handle), one.chats, moment_text(one.first))
                 for one in expiring_in(connection, person.org, DAYS_AHEAD))  # fmt: skip
-        heads = ("Person", f"Chats that expire within {DAYS_AHEAD} days", "First")
-        parts += [el("h2", "Expiring next"), table(heads, rows, f"No chat expires within {DAYS_AHEAD} days.")]
+        parts += [
+            el("h2", f"Expiring within {DAYS_AHEAD} days"),
+            table(("Person", "Chats", "First"), rows, f"No chat expires within {DAYS_AHEAD} days.",
+                  numbers=("Chats",)),
+        ]  # fmt: skip
     if own:
         titles = _titles(request, own)
         rows_of_own = ((_chat_link(one, titles.get(one.chat, "")), _end(one)) for one in own)
-        parts += [el("h2", "Your chats that expire next"), table(("Chat", "Removed after"), rows_of_own, "")]
+        parts += [el("h2", "Your chats that expire next"), table(("Chat", "Expires"), rows_of_own, "")]
     return join(parts)
 
 
 def _rule_row(person: Person, one: RetentionRule) -> tuple[object, ...]:
-    what = el("code", one.project) if one.project else "all others"
+    what = el("code", one.project) if one.project else el("strong", "all others")
     ask = "Remove this rule? The chats that it covers are then kept, unless another rule matches."
-    end = button(f"/retention/{one.id}/remove", "Remove", ask=ask) if person.is_administrator else NOTHING
+    end = NOTHING
+    if person.is_administrator:
+        end = button(f"/retention/{one.id}/remove", "Remove", ask=ask, about=one.project or "all others")
     return what, plural(one.days, "day"), one.made_by, moment_text(one.made), end
 
 

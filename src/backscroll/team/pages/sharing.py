@@ -70,9 +70,11 @@ def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) 
         el("label", el("span", "Days (empty: until you revoke it)"),
            el("input", name="days", type="number", min=1, max=3650), class_="field"),
         el("button", "Share", class_="primary"),
+        el("p", "To change until when it is shared, share it with the same people again.", class_="muted")
+        if found else NOTHING,
         method="post", class_="row-form",
     )  # fmt: skip
-    rows = ((_whom(one), moment_text(one.created), _until(one), _end(one)) for one in found)
+    rows = ((el("strong", _whom(one)), moment_text(one.created), _until(one), _end(one)) for one in found)
     return team_document(
         "Who can read this chat",
         person,
@@ -112,12 +114,14 @@ def shared(request: TeamRequest) -> Html | Response:
             ("Chat", "Owner", "Shared with", "Since"),
             listed,
             "No chats are shared with you yet. Once one is, it is listed here, and searches find it.",
+            "titled",
         ),
         el("h2", "Shared by you"),
         table(
             ("Chat", "Shared with", "Until", ""),
             own,
             "You share no chats. To share one, open it and choose Who can read it.",
+            "titled",
         ),
     )
 
@@ -143,6 +147,8 @@ def readers(request: TeamRequest) -> Html:
             ("Chat", "Reader", "First opened", "Last opened", "Requests"),
             rows,
             "No one else has opened your chats. This page lists who reads what you share.",
+            "titled",
+            numbers=("Requests",),
         ),
         lead="One row for each day on which another person, or their agent, read a chat that you share.",
     )
@@ -162,4 +168,4 @@ def _until(one: Share) -> Html:
 
 def _end(one: Share) -> Html:
     ask = f"Stop sharing “{one.title or one.chat}” with {_whom(one)}? They can no longer read it."
-    return button(f"/shares/{one.id}/revoke", "Revoke", ask=ask)
+    return button(f"/shares/{one.id}/revoke", "Revoke", ask=ask, about=f"{one.title or one.chat}, {_whom(one)}")

@@ -49,6 +49,7 @@ class FailedSignIns:
 
 
 FAILED: Final = FailedSignIns()
+OR: Final = el("p", "or with a password", class_="muted or")
 
 
 def guess_keys(request: TeamRequest, handle: str) -> tuple[str, str]:
@@ -86,17 +87,21 @@ def sign_in(request: TeamRequest) -> Html | Response:
 def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
     if not _any_passwords(request):
         return plain_document("Sign in", _told(problem), _elsewhere(request, next=local_path(after)) or _no_way_in())
+    handle = request.form.get("handle", "")[:100]
     form = el(
         "form",
         _told(problem),
-        field("Handle", "handle", autocomplete="username", required=True, autofocus=True, autocapitalize="none"),
-        field("Password", "password", type="password", autocomplete="current-password", required=True),
+        field("Handle", "handle", value=handle or None, autocomplete="username", required=True, autofocus=not handle,
+              autocapitalize="none"),
+        field("Password", "password", type="password", autocomplete="current-password", required=True,
+              autofocus=bool(handle)),
         el("input", type="hidden", name="next", value=local_path(after)),
         el("button", "Sign in", class_="primary"),
         method="post",
         action="/sign-in",
-    )
-    return plain_document("Sign in", _elsewhere(request, next=local_path(after)), form)
+    )  # fmt: skip
+    way = _elsewhere(request, next=local_path(after))
+    return plain_document("Sign in", way, OR if way else NOTHING, form)
 
 
 def _told(problem: str) -> Html:
@@ -156,7 +161,8 @@ def welcome(request: TeamRequest) -> Html | Response:
         method="post",
         action="/welcome",
     )  # fmt: skip
-    return plain_document(f"Welcome, {person.name}", _elsewhere(request, link=secret), form)
+    way = _elsewhere(request, link=secret)
+    return plain_document(f"Welcome, {person.name}", way, OR if way else NOTHING, form)
 
 
 def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:
@@ -208,7 +214,7 @@ def _ask_about(person: Person, machine: str, code: str) -> Html:
         el("form",
            el("input", type="hidden", name="code", value=code),
            el("button", "Approve this machine", name="answer", value="yes", class_="primary"),
-           el("button", "Refuse", name="answer", value="no", class_="quiet"),
+           el("button", "Refuse", name="answer", value="no"),
            method="post", action="/connect", class_="buttons"),
         class_="notice",
     )  # fmt: skip

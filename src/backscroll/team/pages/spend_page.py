@@ -13,7 +13,7 @@ from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import plural
 from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.libraries import Libraries
-from backscroll.team.pages.parts import button, team_document
+from backscroll.team.pages.parts import beside, button, team_document
 from backscroll.team.people import Person, Team, people, teams
 from backscroll.team.spend import (
     BY,
@@ -150,7 +150,8 @@ def _asked(request: TeamRequest, choices: list[Team]) -> Asked:
     asked = Asked(team, "", request.get("period", USUAL), datetime.now().astimezone())
     asked = asked._replace(by=request.get("by") or asked.dimensions()[0])
     if asked.by not in BY or asked.period not in PERIODS:
-        raise UsageError("there is no such report", f"by is one of {', '.join(BY)}, period of {', '.join(PERIODS)}")
+        hint = f"choose by= from {', '.join(BY)}, and period= from {', '.join(PERIODS)}"
+        raise UsageError("there is no such report", hint)
     return asked
 
 
@@ -242,14 +243,14 @@ def _table(asked: Asked, groups: list[Group], small: SmallSums) -> Html:
         told = f"Nothing to show: every sum is of fewer than {LEAST} people." if groups else "Nothing was spent."
         return join([el("h2", "By ", asked.by), tabs, el("p", told, class_="muted")])
     most = max(group.sums.microdollars for group in shown)
-    heads = ("Cost", "Answers", "Tokens", "People")
+    heads = ("Cost", "Answers", "Tokens") if asked.by == "person" else ("Cost", "Answers", "Tokens", "People")
     head = [el("th", asked.by.title(), scope="col"), el("th", el("span", "As a bar", class_="unseen"), scope="col"),
             *(el("th", name, scope="col", class_="number") for name in heads)]  # fmt: skip
     rows = [
         el("tr", el("th", group.name, scope="row"), el("td", bar([group.sums.microdollars], most), class_="bar-cell"),
            *(el("td", value, class_="number", data_label=name) for name, value in zip(heads, (
                dollars(group.sums.microdollars), f"{group.sums.answers:,}", short(group.sums.tokens),
-               f"{len(group.people):,}"), strict=True)))
+               f"{len(group.people):,}"), strict=False)))
         for group in shown
     ]  # fmt: skip
     table = el("table", el("caption", f"Spend by {asked.by}", class_="unseen"), el("thead", el("tr", head)),
@@ -272,9 +273,9 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
     )
     change = NOTHING
     if person.role == "owner":
-        text = "Hide them" if is_small_shown else "Show them to leads"
-        change = button(f"{HERE}/rule", text, ("shown", "" if is_small_shown else "1"), style="")
-    return el("p", told, " Seeing a sum gives no right to read the chats in it. ", change, class_="muted rule")
+        text = "Hide these sums" if is_small_shown else "Show these sums"
+        change = button(f"{HERE}/rule", text, ("shown", "" if is_small_shown else "1"))
+    return beside(f"{told} Seeing a sum gives no right to read the chats in it.", change, "muted")
 
 
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}

@@ -128,7 +128,7 @@ def badges_of(row: ChatRow) -> Html:
                 "a",
                 machine_name(machine),
                 href=chats_address(field_text("machine", machine)),
-                class_="badge",
+                class_="badge machine",
                 title="Machine",
             )
             for machine in row.machines

@@ -14,10 +14,11 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural
-from backscroll.web.layout import document
+from backscroll.web.layout import document, empty_state
 from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.files_changes import changes
 from backscroll.web.pages.files_versions import lines, versions
+from backscroll.web.pages.first_run import no_chats
 from backscroll.web.pages.stats_links import file_address, file_search, link_of
 from backscroll.web.pages.stats_reports import about_of
 from backscroll.web.requests import PageRequest
@@ -49,13 +50,16 @@ def _most_changed(request: PageRequest) -> Html:
         el("a", name, href=f"/files?sort={order}", aria_current="true" if order == sort else None)
         for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Most recent"), strict=True)
     ]
+    if not report.rows and not request.library.totals().chats:
+        return _page("Files", join([el("h1", "Files"), no_chats()]))
     left = len(report.rows) - limit
     main = join([
         el("h1", "Files"),
         el("p", "Files that chats read and changed, and the prompts behind each change.", class_="muted"),
         _search(""),
         el("nav", orders, el("a", "By folder", href="/stats/folders"), class_="ranges", aria_label="Order"),
-        report_table(report.columns, report.rows[:limit], caption="Files", bar=report.bar, link=link_of),
+        report_table(report.columns, report.rows[:limit], caption="Files", bar=report.bar, link=link_of)
+        if report.rows else empty_state("file", "No chat has read or changed a file."),
         el("p", f"{left:,} more. ", el("a", "Show all", href=f"/files?sort={sort}&limit=10000")) if left > 0 else None,
         notes_list(report.notes),
     ])  # fmt: skip

@@ -25,6 +25,7 @@ from backscroll.render.reports import dollars, duration, short, value_text
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, empty_state, error_html, page_frame
+from backscroll.web.pages.first_run import no_chats
 from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.stats_charts import RESULTS, charts_of, has_bars, period_text, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
@@ -67,6 +68,8 @@ def _overview_pieces(head: Html, counted: Callable[[], Html]) -> Iterator[str]:
 
 
 def _overview(library: Library, about: About, now: datetime, common: Mapping[str, str]) -> Html:
+    if not library.totals().chats:
+        return no_chats()
     said = count_prompts(library, about)
     found = overview(library, about, now.astimezone(UTC), said, has_deletion=False)
     return join([
@@ -185,9 +188,10 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
     """The main figures of a report, above its table."""
     if name == "activity" and answer.facts["busiest_day"]:
         longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
+        days = longest["from"] if longest["days"] == 1 else f"{longest['from']} to {longest['to']}"
         told = [
             ("Active days", f"{answer.facts['active_days']:,}"),
-            ("Longest streak", f"{plural(longest['days'], 'day')}, {longest['from']} to {longest['to']}"),
+            ("Longest streak", f"{plural(longest['days'], 'day')}, {days}"),
             ("Current streak", plural(current["days"], "day")),
             ("Busiest day", f"{busiest['day']}, {plural(busiest['prompts'], 'prompt')}"),
         ]
@@ -207,8 +211,8 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
         ]
     elif name == "blocks":
         return el("p", "No window is open; the next answer starts one.", class_="muted")
-    elif "cost_microdollars" in (total := answer.facts.get("total") or {}):
-        return el("p", el("strong", dollars(total["cost_microdollars"])), " in total", class_="sum")
+    elif (cost := (answer.facts.get("total") or {}).get("cost_microdollars")) is not None:
+        return el("p", el("strong", dollars(cost)), " in total", class_="sum")
     else:
         return NOTHING
     return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")

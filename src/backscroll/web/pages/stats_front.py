@@ -148,4 +148,4 @@ def _spans(here: str) -> Html:
 
 def _more() -> Html:
     return el("p", el("a", "All numbers at a glance", href="/stats/overview", class_="button"), " ",
-              el("a", "What it cost, and why", href="/spend", class_="button"))  # fmt: skip
+              el("a", "What it cost, and why", href="/spend", class_="button"), class_="ways-on")  # fmt: skip

@@ -269,7 +269,9 @@ action("help", openHelp);
 action("theme", nextTheme);
 action("copy", (button) => void copy(button.dataset.copy ?? "", button.dataset.what));
 command("Go to Home", go("/"));
-for (const name of ["Chats", "Projects", "Search", "Prompts", "Spend", "Stats", "Files", "Settings"]) {
+const isServer = document.body.matches(".on-server, .team"); // of a team
+const settings = isServer ? ["Shared", "Devices", "People", "Account"] : ["Settings"];
+for (const name of ["Chats", "Projects", "Search", "Prompts", "Spend", "Stats", "Files", ...settings]) {
   command(`Go to ${name}`, go(`/${name.toLowerCase()}`));
 }
 command("Switch theme: system, light, dark", nextTheme);
@@ -285,7 +287,7 @@ for (const part of document.querySelectorAll("details[data-fold]")) {
 }
 
 // On a team server, days and times are those of the reader's time zone, which only the browser knows.
-if (document.body.matches(".on-server, .team")) {
+if (isServer) {
   const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
   document.cookie = `backscroll-zone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
