@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,6 +64,8 @@ class EmbeddedPostgres:
         self._programs = programs or _programs()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: FileLock | None = None
+        self._changing = threading.Lock()
+        """Held while it is stopped, or started again by another thread."""
         self._sockets = self._folder / "socket"
         self._temporary: Path | None = None
 
@@ -93,26 +96,30 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """End the server; what was committed stays."""
-        if self._process and self._process.stdin:
-            self._process.stdin.close()
-            self._process.wait(PATIENCE)
-            self._process = None
-        if self._lock:
-            self._lock.release()
-            self._lock = None
-        if self._temporary:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            self._temporary = None
+        with self._changing:
+            if self._process and self._process.stdin:
+                self._process.stdin.close()
+                self._process.wait(PATIENCE)
+                self._process = None
+            if self._lock:
+                self._lock.release()
+                self._lock = None
+            if self._temporary:
+                shutil.rmtree(self._temporary, ignore_errors=True)
+                self._temporary = None
 
     def wait(self) -> int:
         """Wait until the server ends, and return its exit code."""
         return self._process.wait() if self._process else 0
 
     def restart(self) -> None:
-        """Start the server again after it ended by itself; CannotRunPostgres if that fails."""
-        if self._process and self._process.stdin:
-            self._process.stdin.close()
-        self._launch()
+        """Start the server again after it ended by itself; CannotRunPostgres if that fails. One that was stopped stays
+        so.
+        """
+        with self._changing:
+            if self._process and self._process.stdin:
+                self._process.stdin.close()
+                self._launch()
 
     def __enter__(self) -> Self:
         return self.start()
