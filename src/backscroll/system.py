@@ -34,8 +34,8 @@ ENDING_SIGNALS: Final = tuple(
 """The signals that ask a process to end, besides Ctrl-C."""
 TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWOULDBLOCK, errno.EAGAIN)
 """What the system says of a lock that another process has."""
-NICENESS: Final = 5
-"""How far a process in the background stands behind others, from 0 to 19: a third of their time if all are busy."""
+NICENESS: Final = 10
+"""How far a process in the background stands behind others, from 0 to 19: a tenth of their time if all are busy."""
 PRIVATE: Final = 0o077
 """The permissions of the group and of others; a private file has none of them."""
 MALLOC_SETTINGS: Final = ((-8, 2), (-3, 256 * 1024), (-1, 1024 * 1024))
