@@ -30,7 +30,7 @@ def empty(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[tuple[Served, 
 
 def test_without_chats_pages_say_how_to_send_some(empty: tuple[Served, Browser]) -> None:
     _, browser = empty
-    for path in ("/chats", "/search?q=x", "/files"):
+    for path in ("/chats", "/search?q=x", "/files", "/stats/overview"):
         told = text_of(browser.get(path).text)
         assert "Connect a machine on" in told or "The server is indexing" in told, path
         assert "backscroll demo" not in told

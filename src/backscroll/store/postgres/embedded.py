@@ -24,6 +24,8 @@ from backscroll.errors import BackscrollError
 from backscroll.store.postgres.roles import OWNER, WEB, prepare_cluster
 
 PATIENCE: Final = 60.0
+START_SECONDS: Final = 600.0
+"""After a crash, it first reads what it logged since the last checkpoint."""
 POLL_SECONDS: Final = 0.02
 LONGEST_SOCKET: Final = 90
 """Bytes of a folder for sockets; the system allows 107 for the whole path."""
@@ -33,6 +35,8 @@ SETTINGS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0777",  # the folder is private
     "max_connections": "200",
+    "max_wal_size": "2GB",  # a page that changes is logged as a whole after each checkpoint, so these should be rare
+    "checkpoint_timeout": "15min",
     "log_min_messages": "warning",
     "log_statement": "none",
     "log_min_error_statement": "panic",  # statements hold people's words
@@ -186,7 +190,7 @@ class EmbeddedPostgres:
         while True:
             before = self._await_end(ends)
             self._start_process()
-            if self._is_ready(before, ends):
+            if self._is_ready(before):
                 return
             log = (self._folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             if "shared memory block" not in " ".join(log[-3:]) or time.monotonic() > ends:
@@ -219,8 +223,9 @@ class EmbeddedPostgres:
         except (OSError, ValueError):
             return None
 
-    def _is_ready(self, before: int | None, ends: float) -> bool:
+    def _is_ready(self, before: int | None) -> bool:
         """Wait until the server takes connections; False if it ended. `before` is a number that an old file has."""
+        ends = time.monotonic() + START_SECONDS
         while self._process and self._process.poll() is None:
             if self._server_id() not in (None, before):
                 with suppress(OSError):
@@ -228,7 +233,7 @@ class EmbeddedPostgres:
                     if len(lines) > 7 and lines[7].strip() == "ready":
                         return True
             if time.monotonic() > ends:
-                raise CannotRunPostgres(f"it did not start within {PATIENCE:.0f} seconds", "try again")
+                raise CannotRunPostgres(f"it did not start within {START_SECONDS:.0f} seconds", "try again")
             time.sleep(POLL_SECONDS)
         return False
 

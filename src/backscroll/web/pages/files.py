@@ -15,10 +15,10 @@ from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, empty_state
+from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.files_changes import changes
 from backscroll.web.pages.files_versions import lines, versions
-from backscroll.web.pages.first_run import no_chats
 from backscroll.web.pages.stats_links import file_address, file_search, link_of
 from backscroll.web.pages.stats_reports import about_of
 from backscroll.web.requests import PageRequest
@@ -29,6 +29,8 @@ VIEWS: Final = {"changes": "Changes", "versions": "Versions", "lines": "Line by 
 
 def show(request: PageRequest) -> Html:
     """Files, or one of them."""
+    if first_run.is_first_run(request.library):
+        return first_run.page("Files", "/files")
     path = request.get("path").strip()
     if not path:
         return _most_changed(request)
@@ -51,7 +53,7 @@ def _most_changed(request: PageRequest) -> Html:
         for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Most recent"), strict=True)
     ]
     if not report.rows and not request.library.totals().chats:
-        return _page("Files", join([el("h1", "Files"), no_chats()]))
+        return _page("Files", join([el("h1", "Files"), first_run.no_chats()]))
     left = len(report.rows) - limit
     main = join([
         el("h1", "Files"),

@@ -21,6 +21,7 @@ from backscroll.render.html.reports import notes_list
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import plural
 from backscroll.web.layout import error_html, page_frame
+from backscroll.web.pages import first_run
 from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_lists import by_dimension, dearest_chats, dearest_turns, why
 from backscroll.web.pages.spend_over_time import block_chart, cost_chart
@@ -33,8 +34,10 @@ EARLIEST_RATE: Final = 15
 """Minutes of a block after which its rate says something."""
 
 
-def show(request: PageRequest) -> Response:
+def show(request: PageRequest) -> Html | Response:
     """The page. Its head is sent first: there is something to see while everything is counted."""
+    if first_run.is_first_run(request.library):
+        return first_run.page("Spend", "/spend")
     return StreamingResponse(_pieces(request.state, read_request(request)), media_type="text/html")
 
 

@@ -25,7 +25,7 @@ from backscroll.render.reports import dollars, duration, short, value_text
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, empty_state, error_html, page_frame
-from backscroll.web.pages.first_run import no_chats
+from backscroll.web.pages import first_run
 from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.stats_charts import RESULTS, charts_of, has_bars, period_text, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
@@ -69,7 +69,7 @@ def _overview_pieces(head: Html, counted: Callable[[], Html]) -> Iterator[str]:
 
 def _overview(library: Library, about: About, now: datetime, common: Mapping[str, str]) -> Html:
     if not library.totals().chats:
-        return no_chats()
+        return first_run.no_chats()
     said = count_prompts(library, about)
     found = overview(library, about, now.astimezone(UTC), said, has_deletion=False)
     return join([
@@ -86,6 +86,8 @@ def _overview(library: Library, about: About, now: datetime, common: Mapping[str
 def report(request: PageRequest) -> Html | Response:
     """One report, as a page or as a file."""
     name = request.path("report")
+    if first_run.is_first_run(request.library):
+        return first_run.page("Stats", "/stats")
     if name == "overview":
         return overview_page(request)
     kind = KINDS.get(name)

@@ -18,6 +18,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import chat_address
 from backscroll.web.layout import empty_state, error_html, page_frame
+from backscroll.web.pages import first_run
 from backscroll.web.pages.stats_form import address, tabs
 from backscroll.web.pages.stats_links import cut_name, file_address
 from backscroll.web.pages.stats_reports import about_of
@@ -31,8 +32,10 @@ ICONS: Final = {
 }  # fmt: skip
 
 
-def show(request: PageRequest) -> Response:
+def show(request: PageRequest) -> Html | Response:
     """The page. Its head is sent first: there is something to see while the findings are counted."""
+    if first_run.is_first_run(request.library):
+        return first_run.page("Stats", "/stats")
     about, now = about_of(request)
     given = request.get("since").strip()
     if not given and about.until is None:
