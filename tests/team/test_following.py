@@ -14,6 +14,7 @@ from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team import viewers
 from backscroll.team.shares import share
 from tests.support.drawings import session_uuid
+from tests.support.homes import session_path
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.processes import until
 from tests.team.sending import invited, machine_of
@@ -89,6 +90,26 @@ def test_a_page_is_sent_only_what_is_new(served: Served, tmp_path: Path, monkeyp
             cursor = found["cursor"]
     assert not loads
     assert all(f"zyx{number}" in browser.get(f"/chats/{CHAT}").text for number in range(4))
+
+
+def test_files_beside_a_chat_do_not_load_it_again(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ada,) = invited(served, "ada")
+    machine, worker = machine_of(served, ada, tmp_path / "machine"), worker_of(served, tmp_path)
+    append(machine, 0)
+    path = session_path("s")
+    machine.device.write(f"{path.removesuffix('.jsonl')}/tool-results/t1.txt", b"a long result zyxspilled\n")
+    machine.push()
+    finish(worker)
+    browser = served.signed_in("ada")
+    assert browser.get("/api/v1/search?q=zyxspilled").json()["total"]
+    cursor = cursor_of(browser)
+    append(machine, 1)
+    with loading(monkeypatch) as loads:
+        finish(worker)
+        assert not until_new(browser, cursor)["reset"]
+    assert not loads
 
 
 def test_a_shared_chat_goes_on_for_its_readers(served: Served, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from backscroll.conversation.rows import Row
 from backscroll.conversation.tree import Tree
 from backscroll.conversation.turns import Node, Turn, walk
 from backscroll.errors import BackscrollError, NothingFound
+from backscroll.files.layout import TRANSCRIPTS
 from backscroll.files.reading import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.released_rows import release_rows
@@ -210,15 +211,19 @@ class ChatReader:
     # Following
 
     def catch_up(self, library: Library) -> None:
-        """Read what was added to its files since they were read."""
-        self.take(library, [path for path, bookmark in self._bookmarks.items() if bookmark is not None])
+        """Read what was added to its files, and files that were added to it."""
+        self.take(library, None)
 
-    def take(self, library: Library, paths: Iterable[str]) -> bool:
-        """Read what was added to these of its files; return whether anything changed."""
+    def take(self, library: Library, paths: Iterable[str] | None) -> bool:
+        """Read what was added to these of its files, or to any that can grow; return whether anything changed."""
         with self.lock:
             added: list[Row] = []
             is_other = False
-            indexed = {file.source: file.size for file in library.reader.files_of(self.stored.key)}
+            files = library.reader.files_of(self.stored.key)
+            indexed = {file.source: file.size for file in files}
+            if paths is None:
+                gone = {path for path, bookmark in self._bookmarks.items() if bookmark is None}
+                paths = [file.source for file in files if file.kind in TRANSCRIPTS and file.source not in gone]
             for path in paths:
                 rows = self._take_file(library, path, indexed.get(path, 0))
                 if rows is None:

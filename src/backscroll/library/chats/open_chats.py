@@ -69,7 +69,7 @@ class OpenChats:
         if change is None:
             return True
         try:
-            opened.take(library, [file.source for file in library.reader.files_of(opened.stored.key)])
+            opened.catch_up(library)
         except BackscrollError:
             return False
         with self._lock:
