@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from tests.support.durations import Durations
 from tests.support.samples import TRY_ALL
 
 # CI tries the same examples in each run; everywhere else new ones are tried.
@@ -33,6 +34,8 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 SLOW_FOLDERS: Final = {"journeys", "faults", "team", "demo"}
 SLOW_FIXTURES: Final = {"corpus", "migrated", "older_migrated", "older_postgres", "postgres", "s3"}
 """Real sessions, and servers that have to be started first."""
+OLDER_FIXTURES: Final = {"older_migrated", "older_postgres"}
+"""A PostgreSQL of the oldest version that a server may have: the same tests as for ours, run with `--all`."""
 SLOW_FILES: Final = {
     "test_any_order.py",
     "test_budget.py",
@@ -65,18 +68,34 @@ SLOW_FILES: Final = {
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests often wait, for a server, a browser or another process."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: tests often wait, for a server, a browser or another process."""
+    return (os.cpu_count() or 1) + 2
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `scripts/test --quick` leaves out: browsers, servers, faults, real sessions and sweeps."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Record how long each test takes."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Durations(config.rootpath / ".cache" / "test-durations.tsv"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what `scripts/test --quick` leaves out: browsers, servers, faults, real sessions and sweeps.
+
+    What is marked `all` is left out unless everything is tried, or the test is named.
+    """
     for item in items:
         needed = {*getattr(item, "fixturenames", ())}
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             needed |= {value for value in item.callspec.params.values() if isinstance(value, str)}
         if SLOW_FOLDERS & {*item.path.parts} or item.path.name in SLOW_FILES or SLOW_FIXTURES & needed:
             item.add_marker("slow")
+        if OLDER_FIXTURES & needed:
+            item.add_marker("all")
+    if TRY_ALL or any("::" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if item.get_closest_marker("all")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("all")]
 
 
 def pytest_collection_finish() -> None:

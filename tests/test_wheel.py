@@ -40,6 +40,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
+@pytest.mark.all
 def test_it_is_the_installed_one_that_runs(program: Path, tmp_path: Path) -> None:
     where = "import backscroll; print(backscroll.__file__)"
     python = program.with_name("python")
@@ -49,6 +50,7 @@ def test_it_is_the_installed_one_that_runs(program: Path, tmp_path: Path) -> Non
     assert done.stdout == f"backscroll {__version__}\n"
 
 
+@pytest.mark.all
 def test_a_newcomer_gets_from_the_readme_to_the_last_how_to(program: Path, tmp_path: Path) -> None:
     """Every example of these pages, in their order: `tests/test_examples.py` has the other pages."""
     known = {**environment(), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}

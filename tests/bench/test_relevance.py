@@ -88,6 +88,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
+@pytest.mark.all
 def test_no_query_is_copied_from_its_chat(texts: Mapping[str, list[str]]) -> None:
     copied = []
     for chat, said in texts.items():
@@ -105,6 +106,7 @@ def test_no_query_is_copied_from_its_chat(texts: Mapping[str, list[str]]) -> Non
     assert copied == []
 
 
+@pytest.mark.all
 def test_every_fact_is_in_its_chat(texts: Mapping[str, list[str]]) -> None:
     missing = []
     for chat, said in texts.items():

@@ -6,17 +6,13 @@ from pathlib import Path
 import pytest
 from bench.team import Options, run, show
 
-from backscroll.store.postgres.embedded import CannotRunPostgres
 
-
+@pytest.mark.all
 def test_devices_and_readers_on_a_real_server(capsys: pytest.CaptureFixture[str]) -> None:
     options = Options(minutes=0.05, devices=4, people=3, readers=2, rate=8000, pace=1, pause=0.2, burst=5000,
                       passages=120, sharing=2)  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="backscroll-test-", dir="/tmp") as folder:  # PostgreSQL may be another user
-        try:
-            report = run(options, Path(folder))
-        except CannotRunPostgres as error:
-            pytest.skip(f"{error.message}; {error.hint}")
+        report = run(options, Path(folder))
     assert not report.errors
     assert not report.wrong
     assert report.passages_in_all >= options.passages + report.records

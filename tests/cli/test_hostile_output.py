@@ -17,6 +17,7 @@ from tests.support.drawings import draw, session_uuid
 from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, hostile_home
 from tests.support.payloads import armed
 from tests.support.payloads_odd import CONTROLS
+from tests.support.samples import mostly_in_all
 
 OURS = re.compile(rb"\x1b\[[0-9;]*m|\r(?:[a-z]+: [ -~]*)?\x1b\[K")
 """What we write ourselves: colours, and a line of progress."""
@@ -119,6 +120,7 @@ ELSEWHERE = {
     "server": "prints its own address", "connect": "shows what `sync preview` shows",
 }  # fmt: skip
 """The commands that are tried by another test, or print nothing from a transcript."""
+SAMPLED = mostly_in_all([(words,) for words in SHOWN], each=4)
 TOLD = (
     ("list",), ("show", FIELDS, "--tools", "full"), ("show", IDS), ("tree", FIELDS), ("search", "press"), ("note",),
     ("stats", "tools"),
@@ -206,7 +208,7 @@ def test_csv_is_exact_where_no_terminal_is(place: HostilePlace, arguments: tuple
     assert "\x1b[" in written
 
 
-@pytest.mark.parametrize("arguments", SHOWN, ids=lambda words: " ".join(words).encode("unicode_escape").decode())
+@pytest.mark.parametrize("arguments", SAMPLED)
 def test_no_command_of_a_transcript_reaches_the_terminal(place: HostilePlace, arguments: tuple[str, ...]) -> None:
     sent, code = place.screen(*arguments)
     check(sent)
@@ -215,6 +217,7 @@ def test_no_command_of_a_transcript_reaches_the_terminal(place: HostilePlace, ar
     assert len(sent) > 20
 
 
+@pytest.mark.all
 def test_hostile_names_are_reported_safely(place: HostilePlace) -> None:
     for number in range(0, COUNT, 40):
         words = armed(number, number).replace("\0", "").encode("utf-8", "replace").decode()

@@ -80,6 +80,7 @@ def test_no_listing_of_the_sample_is_wider_than_the_terminal(sample: Options) ->
     check(*sample, name=first_id(*sample))
 
 
+@pytest.mark.all
 def test_no_listing_with_wide_characters_is_wider_than_the_terminal(tmp_path: Path) -> None:
     home = write_home(tmp_path / "claude", {session_path("S1"): jsonl(draw(JAPANESE))})
     options = ("--home", home, "--library", tmp_path / "library")
@@ -87,6 +88,7 @@ def test_no_listing_with_wide_characters_is_wider_than_the_terminal(tmp_path: Pa
     assert "…" in "".join(seen(*options, "list"))
 
 
+@pytest.mark.all
 def test_no_listing_of_real_sessions_is_wider_than_the_terminal(corpus: Path, tmp_path: Path) -> None:
     options = ("--home", corpus / "home", "--library", tmp_path / "library")
     check(*options, name=first_id(*options), listings=LISTINGS if TRY_ALL else LISTINGS[::3])

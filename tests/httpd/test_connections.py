@@ -163,6 +163,7 @@ def test_streams_leave_room_for_pages(shelf: Shelf) -> None:
                 assert not is_closed(newest)
 
 
+@pytest.mark.all
 def test_two_thousand_streams_get_events_and_pages_still_answer(shelf: Shelf) -> None:
     connections = Connections()
     if connections.most_streams < 2000:

@@ -63,6 +63,7 @@ def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: st
         keep_picture(page, f"demo chat {theme}")
 
 
+@pytest.mark.all
 def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: Visitor, tmp_path: Path) -> None:
     with demo(visitor, DemoMachine(tmp_path)) as page:
         page.get_by_role("region", name="Recent chats").get_by_text(LONG_CHAT).click()

@@ -43,6 +43,7 @@ def site(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         yield Site.of(served)
 
 
+@pytest.mark.all
 def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visitor: Visitor, site: str) -> None:
     page = visitor.page(site)
     expect(page.locator("#progress")).to_be_visible()

@@ -29,7 +29,7 @@ from tests.support.hostile import (
     turn,
 )
 from tests.support.payloads import armed
-from tests.support.samples import SHARE, TRY_ALL
+from tests.support.samples import SHARE, TRY_ALL, mostly_in_all
 from tests.web.served import serving
 
 PLACES = (
@@ -155,6 +155,7 @@ def test_every_title_and_snippet_is_only_text(witness: Witness) -> None:
     witness.look(page)
 
 
+@pytest.mark.all
 def test_addresses_that_are_hostile_are_only_text(witness: Witness) -> None:
     page = witness.context.new_page()
     for number in range(0, COUNT, 31):
@@ -180,6 +181,7 @@ def test_every_payload_in_the_fields_of_a_chat(witness: Witness) -> None:
     check_keys(page)
 
 
+@pytest.mark.all
 def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{FIELDS}")
@@ -195,7 +197,7 @@ def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
         assert page.locator("article").count() > 20
 
 
-@pytest.mark.parametrize("chat", [FIELDS, IDS, TWISTED], ids=["fields", "ids", "twisted"])
+@pytest.mark.parametrize("chat", mostly_in_all([FIELDS, IDS, TWISTED], each=3))
 def test_dialogs_are_only_text(witness: Witness, chat: str) -> None:
     page = witness.context.new_page()
     for name in ("resume", "share"):
@@ -211,7 +213,7 @@ def test_dialogs_are_only_text(witness: Witness, chat: str) -> None:
         page.locator("dialog[open]").wait_for(state="hidden")
 
 
-@pytest.mark.parametrize("chat", [IDS, TWISTED, LARGE], ids=["ids", "twisted", "large"])
+@pytest.mark.parametrize("chat", mostly_in_all([IDS, TWISTED, LARGE], each=3))
 def test_odd_chats_are_shown(witness: Witness, chat: str) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{chat}")
@@ -242,7 +244,7 @@ def test_what_is_written_while_one_reads_is_only_text(witness: Witness, shelf: S
     check_keys(page)
 
 
-@pytest.mark.parametrize("redact", ["--redact", "--no-redact"])
+@pytest.mark.parametrize("redact", mostly_in_all(["--redact", "--no-redact"], each=2))
 def test_exported_files_are_only_text(browser: Browser, tmp_path: Path, redact: str) -> None:
     shelf = Shelf(tmp_path).write(hostile_home(20, 10, with_large=False))
     out = tmp_path / "out"

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.house import LONG, RARE, TURNS, House
@@ -57,6 +58,7 @@ def test_from_the_first_page_to_a_message_and_back(visitor: Visitor, house: Hous
     expect(page.get_by_role("heading", name="Recent chats")).to_be_visible()
 
 
+@pytest.mark.all
 def test_every_place_that_takes_the_focus_shows_it(visitor: Visitor, house: House) -> None:
     page = visitor.context(house.site).new_page()
     for path in house.rooms if TRY_ALL else house.rooms[::2]:

@@ -142,6 +142,7 @@ def test_an_agent_grows_inline(visitor: Visitor, site: str, writer: JourneyWrite
     expect(talk).to_contain_text("The second room has a cat.")
 
 
+@pytest.mark.all
 def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
     visitor: Visitor, shelf: Shelf, writer: JourneyWriter
 ) -> None:

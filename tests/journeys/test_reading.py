@@ -252,6 +252,7 @@ def test_a_dark_system_has_dark_pages_and_the_switch_stays(visitor: Visitor, hou
     assert brightness(page) < 60
 
 
+@pytest.mark.all
 def test_everything_can_be_read_without_scripts(visitor: Visitor, house: House) -> None:
     visitor.forgive("404")  # a browser asks for an icon of its own where a page is only a fragment
     page = visitor.page(house.site, f"/chats/{LONG}", java_script_enabled=False)
@@ -288,6 +289,7 @@ PARTS = (
 )
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("part", PARTS if TRY_ALL else PARTS[::3])
 def test_a_part_that_fails_takes_no_other_with_it(visitor: Visitor, house: House, part: str) -> None:
     visitor.forgive(rf"/{part}\.js", "did not start", "Failed to load resource", "Failed to fetch dynamically imported")

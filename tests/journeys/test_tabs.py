@@ -72,6 +72,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     run_coroutine(limited())
 
 
+@pytest.mark.all
 def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(
     served: StartedViewer, writer: JourneyWriter
 ) -> None:

@@ -97,6 +97,7 @@ def test_pieces_are_the_whole_in_all_layouts_at_once(tmp_path: Path) -> None:
         assert check_all(library) > 50
 
 
+@pytest.mark.all
 def test_pieces_are_the_whole_in_real_chats(corpus_library: Library) -> None:
     assert check_all(corpus_library) > 1000
 

@@ -31,6 +31,7 @@ def sessions_with(library: Library, word: str) -> set[str]:
     return {session for chat in library.search(word, hits=1).chats for session in chat.chat.overview.sessions}
 
 
+@pytest.mark.all
 def test_every_rare_word_of_real_sessions_is_found(corpus: Path, corpus_library: Library) -> None:
     words = rare_words(corpus / "home", 250 if TRY_ALL else 25, seed=1)
     assert len(words) > 150

@@ -151,6 +151,7 @@ def test_damage_anywhere_in_the_rows_is_met_with_no_other_error(shelf: Shelf, ma
     assert differences(shelf.answers(QUERIES), made[1]) == []
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("has_log", [False, True], ids=["without a log", "with a log"])
 def test_rows_that_lost_their_end_give_no_answer(shelf: Shelf, has_log: bool) -> None:
     """SQLite reads what is behind the end of a file as zeros."""
@@ -304,6 +305,7 @@ def work(
         raise
 
 
+@pytest.mark.all
 def test_several_who_update_and_read_at_once(tmp_path: Path) -> None:
     """From nothing on, while the home goes on, until each has come to it several times."""
     shelf = Shelf(tmp_path)

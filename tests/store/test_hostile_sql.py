@@ -148,6 +148,7 @@ def outcome(library: Library, statement: str) -> str:
         return f"{type(error).__name__}: {error.message}"
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_every_hostile_statement_ends_and_leaves_the_index_as_it_was(shelf: Shelf) -> None:
     sound = shelf.answers(["the"])

@@ -1,9 +1,11 @@
-"""Run a command as a user does, in a process of its own, but without importing everything for each of them.
+"""Run a command as a user does, without importing everything for each of them.
 
-The process is forked from one that has imported the program: it begins with nothing in its memory but modules, and has
-its own environment, working directory, input and output.
+A command that needs no terminal runs in this process, with an environment, working directory, input and output of its
+own for as long as it runs. One that needs a terminal, changes its process or runs beside others gets a process, forked
+from one that has imported the program.
 """
 
+import gc
 import importlib
 import multiprocessing
 import os
@@ -15,7 +17,7 @@ import threading
 import time
 import tty
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
@@ -29,6 +31,10 @@ PATIENCE: Final = 300.0
 """Seconds after which a command is taken to hang."""
 PROGRESS: Final = re.compile(r"\r[^\r\n\x1b]*\x1b\[K")
 STREAMS: Final = ("stdin", "stdout", "stderr")
+CHANGES_ITS_PROCESS: Final = frozenset(
+    {"--demo", "connect", "demo", "find", "follow", "hook", "mcp", "open", "server", "statusline", "--watch", "watch"}
+)
+"""Words of commands that handle signals, lower their priority, leave threads behind, or bypass `cli.main`."""
 
 
 def run_command(
@@ -78,6 +84,15 @@ def run_in_terminal(
 
 def _run(words: list[str], environment: dict[str, str], cwd: Path | None, streams: list[Path]) -> int:
     """Its exit code."""
+    has_terminal = any(stream.is_char_device() for stream in streams)
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and not has_terminal and CHANGES_ITS_PROCESS.isdisjoint(words):
+        with _process_state():
+            try:
+                _work(words, environment, cwd or Path.cwd(), streams)
+            except SystemExit as end:
+                return end.code if isinstance(end.code, int) else int(end.code is not None)
+            return 0
     if streams[1].is_char_device():
         environment.pop("COLUMNS", None)  # it would be believed before the terminal
     child = forked_processes().Process(target=_work, args=(words, environment, cwd or Path.cwd(), streams))
@@ -121,6 +136,33 @@ def forked_processes() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "bench.generate"])
     return context
+
+
+@contextmanager
+def _process_state() -> Iterator[None]:
+    """Put back what `_work` and a command change in this process."""
+    environment, cwd, threshold = {**os.environ}, os.open(".", os.O_RDONLY), gc.get_threshold()
+    streams = {name: getattr(sys, name) for name in ("argv", *STREAMS)}
+    with ExitStack() as stack:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for descriptor in range(len(STREAMS)):
+            copy = os.dup(descriptor)
+            stack.callback(os.close, copy)
+            stack.callback(os.dup2, copy, descriptor)
+        try:
+            yield
+        finally:
+            for name in STREAMS:
+                getattr(sys, name).close()
+            for name, stream in streams.items():
+                setattr(sys, name, stream)
+            os.environ.clear()
+            os.environ.update(environment)
+            time.tzset()
+            os.fchdir(cwd)
+            os.close(cwd)
+            gc.set_threshold(*threshold)
 
 
 def _work(arguments: list[str], environment: dict[str, str], cwd: Path, streams: list[Path]) -> None:

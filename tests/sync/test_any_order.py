@@ -28,6 +28,7 @@ from backscroll.sync.remotes import Folder, Remote
 from backscroll.sync.removal import merge_small
 from backscroll.sync.state import SyncState
 from backscroll.sync.streams import whole_lines
+from tests.support.samples import TRY_ALL
 from tests.sync.support import SESSION, CutRemote, Device, LateObjects, Unreachable
 
 NAMES: Final = ("laptop", "desktop")
@@ -42,7 +43,7 @@ CUT: Final = st.one_of(st.none(), st.tuples(st.integers(0, 6), st.booleans()))
 NAME: Final = st.sampled_from(NAMES)
 PATH: Final = st.sampled_from(FILES)
 SESSIONS: Final = st.sampled_from(FILES[:2])
-STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "10000" if os.environ.get("CI") else "1000"))
+STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "10000" if TRY_ALL else "600"))
 IN_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 STEPS_EACH: Final = 40
 

@@ -18,7 +18,7 @@ from tests.sync.support import SESSION, Device
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)
 LINE = b'{"type":"user","uuid":"u%d","message":{"role":"user","content":"hello"}}\n'
-SAMPLED = 13
+SAMPLED = 41
 """Every so many of the cases is tried: with this number, each fault and each kind of request is among them."""
 FAULTS: tuple[Fault, ...] = ("cut", "lost answer", "torn", "busy", "throttled")
 

@@ -13,6 +13,7 @@ import httpx
 from backscroll.sync.remotes import open_remote
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database
+from backscroll.team.jobs import CHANNEL
 from backscroll.team.oidc import OidcSettings
 from backscroll.team.people import Person, accept, invite
 from backscroll.team.serve import ServerPlace, StartedServer, prepare, run_worker, serve_web
@@ -88,6 +89,8 @@ def serving(
         for browser in served.browsers:
             browser.close()
         stop.set()
+        with database.connection() as connection:
+            connection.execute(f"notify {CHANNEL}")  # a worker that waits would look up only at its next turn
         ready.stop()
         web.join(30)
         if works:

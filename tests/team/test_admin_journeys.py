@@ -10,7 +10,7 @@ from tests.journeys.visitor import NARROW, WIDE
 from tests.team.demo_served import FLAKY, LEDGER, DemoServed
 
 
-@pytest.fixture(params=[WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.fixture(params=[pytest.param(WIDE, id="wide"), pytest.param(NARROW, id="narrow", marks=pytest.mark.all)])
 def page(demo: DemoServed, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context = browser.new_context(viewport=request.param, base_url=demo.served.url, reduced_motion="reduce")
     page = context.new_page()
@@ -136,6 +136,7 @@ def test_the_tabs_take_one_line_each_and_show_where_one_is(page: Page) -> None:
     assert box["x"] + box["width"] <= width
 
 
+@pytest.mark.all
 def test_the_bar_has_room_for_everything_on_a_tablet(demo: DemoServed, browser: Browser) -> None:
     own, shared = demo.chat("ada", FLAKY), demo.chat("ben", LEDGER)
     for width in (721, 901, 1081, 1241):

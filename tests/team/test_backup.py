@@ -71,7 +71,7 @@ def test_a_restored_server_has_everything_but_the_erased(
 ) -> None:
     objects = open_remote(str(tmp_path / "new" / "objects"))
     backup.copy_ledger(objects)
-    with fresh_database(postgres) as url:
+    with fresh_database(postgres, has_tables=False) as url:
         done = run_command("server", "restore", backup.folder, "--data", tmp_path / "new", "--database", url)
         assert done.returncode == 0, done.stderr
         assert "Erased again: ada" in done.stdout

@@ -66,6 +66,7 @@ def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path,
             server.stdout.close()
 
 
+@pytest.mark.all
 def test_several_web_processes_answer_at_one_address(folder: Path, postgres: EmbeddedPostgres) -> None:
     del postgres
     words = ["--data", str(folder / "data"), "--port", "0", "--processes", "2", "--log-requests"]
@@ -142,6 +143,7 @@ def test_a_server_that_would_not_be_safe_does_not_start(folder: Path, postgres: 
     assert "BACKSCROLL_OIDC_SECRET" in done.stderr
 
 
+@pytest.mark.all
 def test_a_database_that_ends_by_itself_is_started_again(folder: Path, postgres: EmbeddedPostgres) -> None:
     del postgres
     number = folder / "data" / "postgres" / "data" / "postmaster.pid"

@@ -80,6 +80,7 @@ def test_everyone_has_chats_costs_projects_and_what_others_share(links: list[str
             assert browser.get("/api/v1/stats/usage?by=model").json()["rows"]
 
 
+@pytest.mark.all
 def test_the_demo_uses_nothing_of_a_real_server(tmp_path: Path) -> None:
     done = run_command("server", "--demo", "--data", tmp_path)
     assert done.returncode == 2

@@ -141,6 +141,7 @@ def test_an_erased_person_leaves_no_bytes(place: Place) -> None:
     assert "is taken" in admin.submit("/people", handle="ada", name="Ada again", role="member").text
 
 
+@pytest.mark.all
 def test_a_hold_stops_an_erasure_and_says_so(place: Place) -> None:
     admin = place.served.signed_in("admin")
     page = admin.submit("/holds", handle="ada", reason="the matter of the zebra", chat=session_uuid("zoo"))
@@ -162,6 +163,7 @@ def test_a_hold_stops_an_erasure_and_says_so(place: Place) -> None:
     assert admin.submit("/holds", handle="ada", reason="too late").status_code == 404
 
 
+@pytest.mark.all
 def test_an_operator_erases_on_the_command_line(place: Place) -> None:
     words = ("--data", place.folder, "--database", place.address)
     done = run_command("server", "erase", "nobody", "--yes", *words)

@@ -104,7 +104,7 @@ def test_a_worker_that_is_killed_anywhere_loses_and_doubles_nothing(server: Serv
     points = int(counted.stdout)
     expected = server.totals(reference)
     assert points > 10
-    for dies_at in some(range(1, points + 1), points):
+    for dies_at in some(range(1, points + 1), points, share=24):
         machine = server.new_machine()
         machine.push(a=FOUND, b=OTHER)
         server.finish()
@@ -116,6 +116,7 @@ def test_a_worker_that_is_killed_anywhere_loses_and_doubles_nothing(server: Serv
         assert machine.device.verify(machine.remote, deep=True).is_whole, dies_at
 
 
+@pytest.mark.all
 def test_an_erasure_that_is_killed_anywhere_is_finished(server: Server) -> None:
     points, dies_at = 1, 0
     while dies_at <= points:
@@ -144,6 +145,7 @@ def test_an_erasure_that_is_killed_anywhere_is_finished(server: Server) -> None:
         dies_at += max(1, points // 4)
 
 
+@pytest.mark.all
 def test_a_web_process_that_is_killed_during_an_upload_doubles_nothing(server: Server) -> None:
     machine = server.new_machine()
     words = [sys.executable, "-m", DYING, "web"]
@@ -184,6 +186,7 @@ def _write(machine: Machine, number: int) -> None:
     machine.device.keep()
 
 
+@pytest.mark.all
 def test_a_client_that_is_killed_goes_on_where_it_was(server: Server) -> None:
     machine = server.new_machine()
     points = 4

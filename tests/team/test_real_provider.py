@@ -88,6 +88,7 @@ def real(
             node.stdout.close()
 
 
+@pytest.mark.all
 def test_a_person_signs_in_and_is_in_the_teams_that_the_provider_names(real: RealProvider) -> None:
     admin = real.served.signed_in("admin")
     admin.submit("/teams", name="Core")

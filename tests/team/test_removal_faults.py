@@ -6,6 +6,8 @@ The next one finishes it.
 import signal
 from pathlib import Path
 
+import pytest
+
 from backscroll.sync.policy import SyncMode
 from backscroll.team.import_history import import_history
 from backscroll.team.libraries import Libraries
@@ -40,6 +42,7 @@ def _kept(server: Server, machine: Machine) -> bytes:
         )
 
 
+@pytest.mark.all
 def test_a_worker_that_is_killed_while_it_masks_leaves_no_secret(server: Server) -> None:
     points, dies_at = 1, 0
     while dies_at <= points:
@@ -87,6 +90,7 @@ def test_a_worker_that_is_killed_while_it_removes_what_was_taken_back_finishes(s
         assert machine.device.verify(machine.remote, deep=True).is_whole, dies_at
 
 
+@pytest.mark.all
 def test_an_undoing_that_is_killed_anywhere_is_finished(server: Server, tmp_path: Path) -> None:
     for path, data in session_file("b", OTHER).items():
         (tmp_path / Path(path).name).write_bytes(data)

@@ -170,6 +170,7 @@ def test_a_person_moves_to_a_new_server(made: Made, postgres: EmbeddedPostgres, 
         assert "Not on this server: bob, cleo" in absent.stdout
 
 
+@pytest.mark.all
 def test_an_erased_person_is_not_brought_back(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     with _made(postgres, tmp_path) as made:
         made.run("erase", "ada", "--yes")

@@ -140,6 +140,7 @@ def _on_s3(
             yield served, proxy
 
 
+@pytest.mark.all
 def test_an_s3_that_tears_slows_and_refuses_loses_and_doubles_nothing(
     postgres: EmbeddedPostgres, s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_web_process_changes_no_table_no_index_and_no_record_of_what_happened(
     request: pytest.FixtureRequest, version: str
 ) -> None:
     postgres: EmbeddedPostgres = request.getfixturevalue(version)
-    with fresh_database(postgres) as url:
+    with fresh_database(postgres, has_tables=False) as url:
         database = Database(url)
         prepare(database)
         assert prepare(database) == []  # again, as with every start
@@ -86,7 +86,7 @@ def test_with_an_address_of_each_role_the_server_runs_in_parts(
     ]
     pages = {route.path for route in routes if "{" not in route.path}
     assert {"/people", "/jobs", "/chats", "/spend", "/search"} <= pages
-    with fresh_database(postgres) as url:
+    with fresh_database(postgres, has_tables=False) as url:
         assert run_command("server", "migrate", "--data", tmp_path, "--database", url).returncode == 0
         with (
             _started(tmp_path, "worker", "--database", url, "--with-parent"),
@@ -134,7 +134,7 @@ def test_a_process_that_starts_with_the_wrong_role_says_what_is_missing(
         assert "Traceback" not in done.stderr
         return done.stderr
 
-    with fresh_database(postgres) as url, _superuser(postgres, url) as superuser:
+    with fresh_database(postgres, has_tables=False) as url, _superuser(postgres, url) as superuser:
         said = says("web", as_web(url))
         assert "has no tables of a server yet" in said
         assert "backscroll server migrate" in said
@@ -163,7 +163,7 @@ def test_a_role_that_cannot_become_a_reader_is_told_which_grant_it_needs(
     request: pytest.FixtureRequest, version: str, tmp_path: Path
 ) -> None:
     postgres: EmbeddedPostgres = request.getfixturevalue(version)
-    with fresh_database(postgres) as url, _superuser(postgres, url) as superuser:
+    with fresh_database(postgres, has_tables=False) as url, _superuser(postgres, url) as superuser:
         database = Database(url)
         prepare(database)
         database.close()

@@ -52,6 +52,7 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_a_lock_that_is_never_released_costs_only_the_changes_that_need_it(shelf: Shelf) -> None:
     with serving(shelf) as served, locked(shelf.folder / "marks.lock"):

@@ -82,6 +82,7 @@ def test_columns_of_days_and_of_weeks() -> None:
     assert (len(weeks), sum(weeks), weeks[-1]) == (9, 14, 3)
 
 
+@pytest.mark.all
 def test_real_sessions(corpus_library: Library) -> None:
     every = attention(corpus_library, ReportRequest(zone=UTC))
     kinds = {one.kind for one in every}
