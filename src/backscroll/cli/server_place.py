@@ -27,8 +27,11 @@ class PlaceOptions(NamedTuple):
 
     def place(self) -> "ServerPlace":
         """The place that they name."""
+        from backscroll.team.backup_place import open_storage
         from backscroll.team.serve import ServerPlace
 
+        if self.objects is not None:
+            open_storage(self.objects)  # refuses what is neither a folder nor a bucket
         return ServerPlace((self.data or default_data()).absolute(), self.database, self.objects)
 
 
@@ -54,14 +57,14 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Libraries]]":
     """The database, the objects and the libraries of a server, which may run."""
-    from backscroll.sync.remotes import open_remote
+    from backscroll.team.backup_place import open_storage
     from backscroll.team.join_database import join_database
     from backscroll.team.libraries import Libraries
     from backscroll.team.serve import prepare
 
     with join_database(place) as opened:
         prepare(opened)
-        yield opened, open_remote(place.objects_address), Libraries(place.data, opened)
+        yield opened, open_storage(place.objects_address), Libraries(place.data, opened)
 
 
 def default_data() -> Path:
