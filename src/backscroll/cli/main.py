@@ -63,7 +63,7 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="backscroll", message="%(prog)s %(version)s")
-@global_options
+@global_options()
 @click.pass_context
 def backscroll(context: click.Context) -> None:
     """Keep, find, read and count every conversation you had with Claude Code.

@@ -25,7 +25,7 @@ BACKUP_LACKS = "the backup is not complete: where the server looked, there was n
     "--check", is_flag=True, help="Only read the backup in PLACE: show what is in it and whether it is complete."
 )
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_backup(address: str, with_objects: bool, check: bool, where: PlaceOptions) -> None:
     """Back up people, rights, the audit log, the ledger of erasures, pins and notes, and a list of all objects.
 
@@ -93,7 +93,7 @@ def _tell_backup(found: "Manifest", backup: "Remote") -> None:
 @click.option("--project", metavar="NAME", help="Only sessions in a project: a folder, or its last part.")
 @click.option("--org", metavar="NAME", help="The organisation of a person who is new here, if there are several.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_restore(address: str, who: str | None, project: str | None, org: str | None, where: PlaceOptions) -> None:
     """Restore a backup into a new database. People who were erased since then are erased again, before it serves.
 
