@@ -115,7 +115,7 @@ def command(
 @click.option("--socket", "given_socket", type=int, hidden=True, help="Serve at a socket that listens already.")
 @web_options
 @place_options
-@global_options(unused=("home", "library", "demo", "json"), instead="it keeps everything below --data")
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
     """Serve pages and receive what machines send. It needs a worker with the same data folder.
 
