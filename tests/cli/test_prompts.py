@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_install import run_and_answer
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -34,7 +34,7 @@ S1 = session_uuid("S1")
 
 
 def run(home: Path, *arguments: object, stdin: str = "") -> CompletedProcess[str]:
-    return run_command("prompts", *arguments, "--home", home, given=stdin)
+    return run_command("prompts", *arguments, *place_options(("prompts", *arguments), home), given=stdin)
 
 
 def answer(home: Path, *arguments: object, stdin: str = "") -> Any:  # noqa: ANN401 - whatever JSON says

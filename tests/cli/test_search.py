@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -45,7 +45,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(home: Path, *arguments: str, command: str = "search") -> CompletedProcess[str]:
-    return run_command(command, *arguments, "--home", home)
+    return run_command(command, *arguments, *place_options([command], home))
 
 
 def answer(home: Path, *arguments: str, exit_code: int = 0) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -18,7 +18,7 @@ from backscroll.library.syncing.sync import Synced
 from backscroll.settings import Settings
 from backscroll.sync.pull import Pulled
 from backscroll.sync.push import Pushed
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
 from tests.sync.seaweed import KEYS, PATIENCE
@@ -49,7 +49,7 @@ class Machine:
         write_home(self.home, session_file(session, text))
 
     def run(self, *arguments: object, given: str = "") -> CompletedProcess[str]:
-        return run_command(*arguments, "--home", self.home, "--library", self.library, given=given)
+        return run_command(*arguments, *place_options(arguments, self.home, self.library), given=given)
 
     def json(self, *arguments: object) -> Any:  # noqa: ANN401
         ran = self.run(*arguments, "--json")

@@ -86,6 +86,24 @@ def test_a_killed_server_recovers_when_it_starts_again() -> None:
             assert connection.execute("select to_regnamespace('kept')").fetchone() != (None,)
 
 
+def test_a_server_that_does_not_stop_is_ended_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running_postgres({"fsync": "off"}) as server:
+        with psycopg.connect(server.url()) as connection:
+            connection.execute("create schema kept")
+        os.kill(int((server._folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGSTOP)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(embedded, "PATIENCE", 0.1)
+            server.stop()
+        messages = [record.getMessage() for record in caplog.records]
+        assert len(messages) == 1
+        assert "did not stop" in messages[0]
+        server.start()
+        with psycopg.connect(server.url()) as connection:
+            assert connection.execute("select to_regnamespace('kept')").fetchone() != (None,)
+
+
 def test_only_one_process_runs_it_at_a_time(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "PATIENCE", 0.1)
     with pytest.raises(Busy):

@@ -16,7 +16,7 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -24,7 +24,11 @@ from subprocess import CompletedProcess, TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import click
+
 import backscroll
+from backscroll.cli.main import backscroll as backscroll_command
+from backscroll.cli.options import UnusedOption
 from backscroll.cli.start import main
 
 PATIENCE: Final = 300.0
@@ -60,6 +64,17 @@ def run_command(
                 code = _run(words, own, cwd, [streams[0], terminal, terminal])
         printed, errors = (_text_of(stream) for stream in streams[1:])
     return CompletedProcess(["backscroll", *words], code, printed, errors)
+
+
+def place_options(arguments: Sequence[object], home: object, library: object = None) -> list[object]:
+    """`--home` and `--library`, as far as the command takes them."""
+    command: click.Command = backscroll_command
+    for word in map(str, arguments):
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
+    unused = {option.opts[0] for option in command.params if isinstance(option, UnusedOption)}
+    named = {"--home": home, "--library": library}
+    return [word for name, value in named.items() if value and name not in unused for word in (name, value)]
 
 
 def _text_of(stream: Path) -> str:

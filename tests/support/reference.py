@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from backscroll.cli.main import backscroll
+from backscroll.cli.options import UnusedOption
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 
@@ -16,7 +17,7 @@ def reference() -> str:
     intro = (
         "Made from the commands by `./scripts/write-reference`. Every command takes the options below, before or after"
     )
-    pages = [f"# Commands\n\n{intro} its name.\n", _options(backscroll, context)]
+    pages = [f"# Commands\n\n{intro} its name,\nunless it says otherwise.\n", _options(backscroll, context)]
     pages += _pages(backscroll, context, _names(backscroll, context))
     return "\n".join(page.rstrip() for page in pages) + "\n"
 
@@ -30,7 +31,7 @@ def _pages(group: click.Group, context: click.Context, known: frozenset[str]) ->
         inside = click.Context(command, info_name=name, parent=context)
         usage = f"{inside.command_path} {' '.join(command.collect_usage_pieces(inside))}"
         own = _options(command, inside, leave_out=known)
-        pages.append(f"\n## `{inside.command_path}`\n\n```\n{usage}\n```\n\n{_help(command)}\n{own}")
+        pages.append(f"\n## `{inside.command_path}`\n\n```\n{usage}\n```\n\n{_help(command)}\n{own}{_unused(command)}")
         if isinstance(command, click.Group):
             pages += _pages(command, inside, known)
     return pages
@@ -55,6 +56,11 @@ def _options(command: click.Command, context: click.Context, leave_out: frozense
         if record and isinstance(parameter, click.Option) and record[0] not in leave_out:
             rows.append(f"| `{record[0]}` | {record[1]} |")
     return "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
+
+
+def _unused(command: click.Command) -> str:
+    names = [f"`{option.opts[0]}`" for option in command.params if isinstance(option, UnusedOption)]
+    return f"\nDoes not take {', '.join(names)}.\n" if names else ""
 
 
 def _names(command: click.Command, context: click.Context) -> frozenset[str]:

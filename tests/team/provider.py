@@ -4,10 +4,13 @@ It checks PKCE, the redirect address and the client's secret as a real one does,
 asking, and lies in the ways that a test tells it to.
 """
 
+import asyncio
 import base64
 import hashlib
 import secrets
+import threading
 import time
+from collections import Counter
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -33,6 +36,11 @@ class Provider:
         self.signs_with = "its key"
         self._key = RSAKey.generate_key(2048, {"kid": "one"}, private=True)
         self._other = RSAKey.generate_key(2048, {"kid": "one"}, private=True)
+        self.requests: Counter[str] = Counter()
+        """How often each path was asked for."""
+        self.may_redeem = threading.Event()
+        """While it is not set, the answer to a code is held back."""
+        self.may_redeem.set()
         self._asked: dict[str, dict[str, str]] = {}
         self.app = Starlette(
             routes=[
@@ -43,11 +51,16 @@ class Provider:
             ]
         )
 
+    def rotate(self) -> None:
+        """Sign with a new key, and forget the old one."""
+        self._key = RSAKey.generate_key(2048, {"kid": secrets.token_hex(4)}, private=True)
+
     async def describe(self, _: Request) -> Response:
         names = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
         return JSONResponse({"issuer": self.issuer, **{key: f"{self.issuer}/{path}" for key, path in names.items()}})
 
     async def keys(self, _: Request) -> Response:
+        self.requests["keys"] += 1
         return JSONResponse({"keys": [self._key.as_dict(private=False)]})
 
     async def authorize(self, request: Request) -> Response:
@@ -59,6 +72,8 @@ class Provider:
         return RedirectResponse(f"{self.redirect}?{urlencode({'code': code, 'state': asked['state']})}", 302)
 
     async def token(self, request: Request) -> Response:
+        self.requests["token"] += 1
+        await asyncio.to_thread(self.may_redeem.wait, 60)
         sent = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
         asked = self._asked.pop(sent["code"], None)
         digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
@@ -81,7 +96,7 @@ class Provider:
         if self.signs_with == "the client's secret":
             return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(SECRET), algorithms=["HS256"])
         key = self._key if self.signs_with == "its key" else self._other
-        return jwt.encode({"alg": "RS256", "kid": "one"}, claims, key)
+        return jwt.encode({"alg": "RS256", "kid": key.kid}, claims, key)
 
 
 def jwt_json(claims: dict[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.sync.remotes import Remote, open_remote
 from backscroll.team.audit import broken_at
 from backscroll.team.backup import DamagedBackupError, check_backup
+from backscroll.team.backup_place import open_backup
 from backscroll.team.database import Database
 from backscroll.team.ledger import LEDGER
 from backscroll.team.libraries import Libraries
@@ -114,7 +115,7 @@ def test_an_interrupted_restore_shows_nothing_of_the_erased(
         database = Database(url)
         prepare(database)
         with pytest.raises(KeyboardInterrupt):
-            restore_server(database, objects, Libraries(tmp_path, database), tmp_path, backup.folder)
+            restore_server(database, objects, Libraries(tmp_path, database), tmp_path, open_backup(str(backup.folder)))
         database.close()
         assert list(objects.list("backscroll/1/ada"))
         with serving(url, tmp_path) as served:
@@ -126,14 +127,14 @@ def test_an_interrupted_restore_shows_nothing_of_the_erased(
 def test_a_damaged_backup_is_refused(backup: Backup, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(backup.folder, copy)
-    check_backup(copy)
+    check_backup(open_backup(str(copy)))
     victim = copy / "tables" / "person.jsonl"
     victim.write_bytes(victim.read_bytes().replace(b"bob", b"eve"))
     with pytest.raises(DamagedBackupError, match=r"person\.jsonl"):
-        check_backup(copy)
+        check_backup(open_backup(str(copy)))
     (copy / "manifest.json").unlink()
     with pytest.raises(DamagedBackupError, match="manifest"):
-        check_backup(copy)
+        check_backup(open_backup(str(copy)))
 
 
 def _bytes_in_database(postgres: EmbeddedPostgres, url: str, wanted: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Signing in through an identity provider, and every answer of it that must not let anyone in."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.oidc import OidcSettings, check_issuer
 from backscroll.team.people import invite, person_of
 from tests.support.postgres import fresh_database
+from tests.support.processes import until
 from tests.sync.served import serving as serving_app
 from tests.team.provider import CLIENT, SECRET, Provider
 from tests.team.served import PASSWORD, Served, serving
@@ -52,6 +54,46 @@ def house(running: House) -> House:
 def test_an_invited_person_is_known_by_issuer_and_subject_from_then_on(house: House) -> None:
     house.provider.subject = "grace"
     assert "Grace" in house.served.browser().get("/oidc/start?next=/account").text
+
+
+def test_a_provider_may_change_its_keys_at_any_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.provider.subject = "grace"
+    assert "Grace" in house.served.browser().get("/oidc/start?next=/account").text
+    house.provider.rotate()
+    before = house.provider.requests["keys"]
+    assert "Grace" in house.served.browser().get("/oidc/start?next=/account").text
+    assert house.provider.requests["keys"] == before + 1
+    monkeypatch.setattr("backscroll.team.oidc.AGAIN_SECONDS", 3600)  # however slow this machine is
+    house.provider.signs_with = "another key"  # one that the provider never shows
+    assert house.served.browser().get("/oidc/start").status_code == 400
+    assert house.served.browser().get("/oidc/start").status_code == 400
+    assert house.provider.requests["keys"] == before + 1, "keys are not asked for again for each odd token"
+
+
+def test_a_provider_that_answers_slowly_holds_up_no_transaction(house: House) -> None:
+    house.provider.subject = "grace"
+    browser, before = house.served.browser(), house.provider.requests["token"]
+    house.provider.may_redeem.clear()
+    answers: list[str] = []
+    thread = threading.Thread(target=lambda: answers.append(browser.get("/oidc/start?next=/account").text))
+    thread.start()
+    try:
+        until(lambda: house.provider.requests["token"] > before)
+        with house.served.context.database.transaction() as connection:
+            (open_now,) = connection.execute(OPEN_TRANSACTIONS).fetchone() or (-1,)
+        assert open_now == 0
+        assert house.served.browser().get("/sign-in").status_code == 200
+        assert not answers
+    finally:
+        house.provider.may_redeem.set()
+        thread.join(60)
+    assert "Grace" in answers[0]
+
+
+OPEN_TRANSACTIONS = """
+select count(*) from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid() and state = 'idle in transaction'
+"""
 
 
 def test_an_address_or_a_name_of_the_provider_makes_nobody_somebody(house: House) -> None:

@@ -26,7 +26,7 @@ SHOWN = 10
 
 
 @click.group("archive", cls=CommandGroup)
-@global_options
+@global_options()
 def command() -> None:
     """The archive: a verbatim copy of everything in your homes, which outlives Claude Code's deletion.
 
@@ -41,7 +41,7 @@ def command() -> None:
 
 
 @command.command("status", short_help="What is archived, and what expires soon.")
-@global_options
+@global_options()
 def archive_status() -> None:
     """Show what is archived, what Claude Code has deleted, and what it will delete within a week.
 
@@ -88,7 +88,7 @@ def archive_status() -> None:
 
 @command.command("verify", short_help="Check that every byte is intact.")
 @click.option("--quick", is_flag=True, help="Only check that everything is there, without reading the data.")
-@global_options
+@global_options()
 def archive_verify(quick: bool) -> None:
     """Read the whole archive, check that every byte is intact, and compare it with the live files.
 
@@ -122,7 +122,7 @@ def archive_verify(quick: bool) -> None:
 
 @command.command("versions", short_help="List every archived version of a chat's files.")
 @click.argument("name", metavar="ID")
-@global_options
+@global_options()
 def archive_versions(name: str) -> None:
     """List every archived version of each file of a chat.
 
@@ -156,7 +156,7 @@ def archive_versions(name: str) -> None:
 )
 @click.option("--version", "number", type=click.IntRange(1), metavar="N", help="Restore one file, in this version.")
 @click.option("--file", "path", metavar="PATH", help="Restore only the file whose path ends with this.")
-@global_options
+@global_options()
 def archive_restore(
     name: str, to: Path | None, in_place: bool, project: Path | None, number: int | None, path: str | None
 ) -> None:
@@ -205,7 +205,7 @@ def archive_restore(
 @command.command("forget", short_help="Permanently remove a chat from the archive.")
 @click.argument("name", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@global_options
+@global_options()
 def archive_forget(name: str, yes: bool) -> None:
     """Permanently remove a chat and everything that belongs to it from the library, and never archive it again.
 
@@ -246,7 +246,7 @@ def archive_forget(name: str, yes: bool) -> None:
 
 @command.command("backup", short_help="Copy the archive to a folder.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@global_options
+@global_options()
 def archive_backup(folder: Path) -> None:
     """Copy the archive to a folder, or bring the backup that is there up to date.
 
@@ -276,7 +276,7 @@ def archive_backup(folder: Path) -> None:
 
 @command.command("restore-backup", short_help="Use a backup as the archive.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@global_options
+@global_options()
 def archive_restore_backup(folder: Path) -> None:
     """Use a backup made by `archive backup` as the archive of a library that has none. Every byte is checked.
 
@@ -299,7 +299,7 @@ def archive_restore_backup(folder: Path) -> None:
 
 @command.command("repair", short_help="Repair damaged or lost data.")
 @click.option("--from", "folder", type=PATH, metavar="DIR", help="The folder of a backup.")
-@global_options
+@global_options()
 def archive_repair(folder: Path | None) -> None:
     """Repair the archive from its own packs and, with --from, from a backup.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--reads", is_flag=True, help="Include turns that only read it.")
 @period_options
 @limit_option("turns")
-@global_options
+@global_options()
 def command(path: str, reads: bool, since: str | None, until: str | None, limit: int | None) -> None:
     """Show the turns that changed a file, newest first, with the prompt and the lines added and removed.
 

@@ -8,7 +8,7 @@ from backscroll.cli.output import write
 
 @click.command("completion")
 @click.argument("kind", type=click.Choice(["bash", "zsh", "fish", "man"]))
-@global_options
+@global_options(unused=("home", "library", "demo", "json"), instead="it prints a script")
 def command(kind: str) -> None:
     """Print a script that lets your shell complete what you type after `backscroll`; or the man page.
 

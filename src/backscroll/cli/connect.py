@@ -21,7 +21,7 @@ from backscroll.errors import UsageError
 @PATHS
 @GITS
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@global_options
+@global_options(unused=("json",))
 def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], yes: bool) -> None:
     """Connect this machine to a team server.
 

@@ -25,7 +25,7 @@ PROMPT_CELLS = 60
     "--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, metavar="NUMBER",
     help="How fast the live session is played; 2 is twice as fast.",
 )  # fmt: skip
-@global_options
+@global_options()
 def command(port: int | None, no_browser: bool, speed: float) -> None:
     """Open the viewer on sample conversations, and play one of them live.
 

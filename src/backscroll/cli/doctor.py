@@ -31,7 +31,7 @@ SHOWN = 10
 
 @click.command("doctor")
 @click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
-@global_options
+@global_options()
 def command(deep: bool) -> None:
     """Check your Claude Code homes: what is there, what could not be read, what will be deleted soon.
 

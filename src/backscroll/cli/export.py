@@ -38,7 +38,7 @@ FORMS = ("html", "md", "json", "jsonl")
 @click.option("--query", metavar="QUERY", help="Export all chats that `backscroll list QUERY` finds.")
 @click.option("--project", metavar="TEXT", help="Export all chats of projects whose path contains this.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-@global_options
+@global_options()
 def command(
     names: tuple[str, ...],
     form: Form,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--machine", metavar="NAME", help="Part of the name of the machine, if several have the file. Default: this one."
 )
-@global_options
+@global_options()
 def command(path: str, at: str | None, diff: bool, as_list: bool, machine: str | None) -> None:
     """Show what a file looked like at some time, rebuilt from what Claude Code read, wrote and changed.
 

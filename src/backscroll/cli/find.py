@@ -26,7 +26,7 @@ AROUND = 20
     default="relevance",
     help="The order of the results.",
 )
-@global_options
+@global_options()
 def command(words: tuple[str, ...], sort: str) -> None:
     """Search as you type, with a preview of the selected chat.
 

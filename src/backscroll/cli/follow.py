@@ -36,7 +36,7 @@ SPEED = 4
     "--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of each tool call to show."
 )
 @click.option("--thinking", is_flag=True, help="Include the model's thinking.")
-@global_options
+@global_options()
 def command(name: str | None, last: int, tools: Literal["full", "short", "none"], thinking: bool) -> None:
     """Show a session as it is written, as `tail -f` shows a file, until you press Ctrl-C.
 

@@ -19,7 +19,7 @@ SHOWN = 20
 
 @click.command("inspect")
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
-@global_options
+@global_options()
 def command(paths: tuple[Path, ...]) -> None:
     """Show what session files contain: record types, versions, times, and what could not be read.
 

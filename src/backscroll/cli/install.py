@@ -33,7 +33,7 @@ YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmatio
     default=None,
     help="For claude: tell Claude Code at the start of each session that it can recall. Default: no hint.",
 )
-@global_options
+@global_options()
 def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: bool | None) -> None:
     """Archive every conversation automatically before it is deleted, and let Claude Code recall them.
 

@@ -11,7 +11,7 @@ from backscroll.render.terminal import clean_line, plural, size
 @click.command("keep")
 @click.option("--watch", "watching", is_flag=True, help="Keep running, and archive changes as they happen.")
 @click.option("--sync", "syncs", is_flag=True, help="Then sync with every remote; sync status shows what failed.")
-@global_options
+@global_options()
 def command(watching: bool, syncs: bool) -> None:
     """Keep a verbatim copy of everything in your Claude Code homes.
 

@@ -38,7 +38,7 @@ SORTS = ("newest", "oldest", "cost", "messages", "active")
     help="Newest or oldest first, or the highest cost, number of messages or active time first.",
 )
 @limit_option("chats")
-@global_options
+@global_options()
 def command(
     query: str,
     project: str | None,

@@ -11,7 +11,15 @@ from backscroll import __version__
 from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import Request, global_options
 from backscroll.cli.output import no_history_for, write_error, write_no_history
-from backscroll.errors import INTERRUPTED, BackscrollError, NothingFound, StorageError, UsageError, storage_error
+from backscroll.errors import (
+    INTERRUPTED,
+    BackscrollError,
+    NothingFound,
+    StorageError,
+    UsageError,
+    not_installed,
+    storage_error,
+)
 
 COMMANDS = {
     "open": "Read your chats in the browser, live.",
@@ -63,7 +71,7 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="backscroll", message="%(prog)s %(version)s")
-@global_options
+@global_options()
 @click.pass_context
 def backscroll(context: click.Context) -> None:
     """Keep, find, read and count every conversation you had with Claude Code.
@@ -134,6 +142,12 @@ def _run(arguments: list[str], request: Request) -> int:
             raise
         sys.stdout = output  # click has replaced it, as it does after a broken pipe, and would have the exit code be 1
         return _stop_writing()
+    except ImportError as error:
+        missing = not_installed(error)
+        if missing is None:
+            raise
+        write_error(missing, as_json=as_json)
+        return missing.exit_code
     except OSError as error:
         write_error(storage_error(error), as_json=as_json)
         return StorageError.exit_code

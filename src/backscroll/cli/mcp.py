@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="With --http. Default: 8421.")
 @token_options
-@global_options
+@global_options()
 def command(over_http: bool, port: int | None, token: str | None) -> None:
     """Serve your chats to Claude Code or any other MCP client, so that it can recall earlier work.
 

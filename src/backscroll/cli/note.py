@@ -14,7 +14,7 @@ from backscroll.errors import NothingFound, UsageError
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
 @click.option("--remove", type=click.IntRange(min=1), metavar="NUMBER", help="Remove the note with this number.")
-@global_options
+@global_options()
 def command(name: str | None, words: tuple[str, ...], remove: int | None) -> None:
     """Add a note to a chat; without TEXT, list its notes; without ID, the notes of all chats.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--host", metavar="ADDRESS", help="The address to listen on. Default: 127.0.0.1, this machine only.")
 @token_options
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@global_options
+@global_options()
 def command(name: str, port: int | None, host: str | None, token: str | None, no_browser: bool) -> None:
     """Show your chats in the browser. Runs until you stop it; if the viewer is already running, opens that one.
 

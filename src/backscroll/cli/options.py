@@ -1,10 +1,11 @@
 """The options that every command takes, before or after its name."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -30,6 +31,8 @@ class Request:
     """Whether to use the sample conversations instead of the user's own."""
     reads_history: bool = False
     """Whether the command reads conversations: then it says so if there are none."""
+    given: set[str] = field(default_factory=set)
+    """The names of the options that choose what is read or printed and that stand on the command line."""
     closing: ExitStack = field(default_factory=ExitStack)
     """What to close when the command ends, however it ends."""
     _room: "Sandbox | None" = None
@@ -84,11 +87,37 @@ class Request:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def global_options(command: Command) -> Command:
-    """Add the options that every command takes. Their values are in `current_request()`, not in the arguments."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+class UnusedOption(click.Option):
+    """A global option that makes no difference to a command: it is refused, wherever it stands, and not in the help."""
+
+    def __init__(self, *names: Any, instead: str, callback: Callable[..., object], **settings: Any) -> None:  # noqa: ANN401
+        def refuse(context: click.Context, option: click.Parameter, value: object) -> None:
+            callback(context, option, value)
+            if option.name in _request(context).given and not context.resilient_parsing:
+                name = option.opts[0]
+                reason = f"; {instead}" if instead else ""
+                raise UsageError(
+                    f"{context.command_path} does not use {name}{reason}",
+                    f"leave out {name}; see {context.command_path} --help",
+                )
+
+        # Eager: this is said before anything that the command needs is missed.
+        super().__init__(*names, callback=refuse, is_eager=True, **{**settings, "hidden": True})
+
+
+def global_options(*, unused: Collection[str] = (), instead: str = "") -> Callable[[Command], Command]:
+    """Add the options that every command takes. Their values are in `current_request()`, not in the arguments.
+
+    `unused` has the names of those that make no difference to the command, such as `library`. They are refused, and
+    `instead` says in the error what the command goes by. A group must use what its commands use.
+    """
+
+    def add(command: Command) -> Command:
+        for name, option in reversed(OPTIONS.items()):
+            command = option(cls=UnusedOption, instead=instead)(command) if name in unused else option()(command)
+        return command
+
+    return add
 
 
 def period_options(command: Command) -> Command:
@@ -118,21 +147,30 @@ def _request(context: click.Context) -> Request:
     return root.obj
 
 
-def _store_homes(context: click.Context, _: click.Parameter, value: tuple[Path, ...]) -> None:
+def _store_homes(context: click.Context, option: click.Parameter, value: tuple[Path, ...]) -> None:
     _request(context).homes.extend(value)
+    _note_given(context, option, value)
 
 
-def _store_library(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+def _store_library(context: click.Context, option: click.Parameter, value: Path | None) -> None:
     if value is not None:
         _request(context).library = value
+    _note_given(context, option, value)
 
 
-def _store_json(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _store_json(context: click.Context, option: click.Parameter, value: bool) -> None:
     _request(context).json |= value
+    _note_given(context, option, value)
 
 
-def _store_demo(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _store_demo(context: click.Context, option: click.Parameter, value: bool) -> None:
     _request(context).demo |= value
+    _note_given(context, option, value)
+
+
+def _note_given(context: click.Context, option: click.Parameter, value: object) -> None:
+    if value and option.name:
+        _request(context).given.add(option.name)
 
 
 def _store_no_pager(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -153,34 +191,42 @@ def _less(context: click.Context, _: click.Parameter, value: int) -> None:
 
 
 PATH = click.Path(path_type=Path)
-OPTIONS = (
-    click.option(
-        "--home", "homes", type=PATH, multiple=True, metavar="DIR", expose_value=False, callback=_store_homes,
+OPTIONS = {
+    "home": partial(
+        click.option, "--home", "homes", type=PATH, multiple=True, metavar="DIR", expose_value=False,
+        callback=_store_homes,
         help="A Claude Code home to read; can be repeated. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
     ),
-    click.option(
-        "--library", type=PATH, metavar="DIR", expose_value=False, callback=_store_library,
+    "library": partial(
+        click.option, "--library", type=PATH, metavar="DIR", expose_value=False, callback=_store_library,
         help="Where backscroll stores its data. Default: $BACKSCROLL_LIBRARY, else the system's data folder.",
     ),
-    click.option(
-        "--demo", is_flag=True, expose_value=False, callback=_store_demo,
+    "demo": partial(
+        click.option, "--demo", is_flag=True, expose_value=False, callback=_store_demo,
         help="Use sample conversations; your own data is neither read nor changed.",
     ),
-    click.option(
-        "--json", "as_json", is_flag=True, expose_value=False, callback=_store_json,
+    "json": partial(
+        click.option, "--json", "as_json", is_flag=True, expose_value=False, callback=_store_json,
         help="Print results and errors as JSON.",
     ),
-    click.option(
-        "--no-color", is_flag=True, expose_value=False, callback=_store_color,
+    "no-color": partial(
+        click.option, "--no-color", is_flag=True, expose_value=False, callback=_store_color,
         help="Do not use colours; the same as setting NO_COLOR.",
     ),
-    click.option(
-        "--no-pager", is_flag=True, expose_value=False, callback=_store_no_pager,
+    "no-pager": partial(
+        click.option, "--no-pager", is_flag=True, expose_value=False, callback=_store_no_pager,
         help="Print long results without a pager.",
     ),
-    click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Print more details."),
-    click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print no notes or progress."),
-)  # fmt: skip
+    "verbose": partial(
+        click.option, "-v", "--verbose", count=True, expose_value=False, callback=_more,
+        help="Print more details.",
+    ),
+    "quiet": partial(
+        click.option, "-q", "--quiet", count=True, expose_value=False, callback=_less,
+        help="Print no notes or progress.",
+    ),
+}  # fmt: skip
+"""By name. Those after `json` change only how something is shown, and every command takes them."""
 PERIOD_OPTIONS = (
     click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo."),
     click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),

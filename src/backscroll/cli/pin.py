@@ -11,7 +11,7 @@ from backscroll.errors import NothingFound, UsageError
 @click.command("pin")
 @click.argument("name", metavar="[ID]", required=False)
 @click.option("--undo", is_flag=True, help="Unpin it.")
-@global_options
+@global_options()
 def command(name: str | None, undo: bool) -> None:
     """Pin a chat, so that `is:pinned` finds it; without ID, list pinned chats.
 

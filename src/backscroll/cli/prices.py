@@ -19,7 +19,7 @@ RIGHT = COLUMNS[1:6]
 @click.command("prices")
 @click.argument("model", required=False)
 @click.option("--all", "past", is_flag=True, help="Include retired models and past prices.")
-@global_options
+@global_options(unused=("home", "library"), instead="prices come with the program and from the settings file")
 def command(model: str | None, past: bool) -> None:
     """List the prices used to compute costs, in USD per million tokens.
 

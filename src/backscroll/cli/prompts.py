@@ -29,7 +29,7 @@ INTO = click.option(
 
 
 @click.group("prompts", cls=CommandGroup, invoke_without_command=True)
-@global_options
+@global_options()
 @click.pass_context
 def command(context: click.Context) -> None:
     """Keep prompts to use again: with variables, tags, and how often each was used.
@@ -51,7 +51,7 @@ def command(context: click.Context) -> None:
 @command.command("list", short_help="List prompts, with how often each was used.")
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--tag", metavar="TAG", help="Only those with this tag.")
-@global_options
+@global_options()
 def list_prompts(words: tuple[str, ...], tag: str | None) -> None:
     """List your prompts: all, or those that contain these words.
 
@@ -69,7 +69,7 @@ def list_prompts(words: tuple[str, ...], tag: str | None) -> None:
 
 @command.command("show", short_help="Show a prompt: its text, variables and uses.")
 @click.argument("name", metavar="NAME")
-@global_options
+@global_options()
 def show_prompt(name: str) -> None:
     """Show a prompt as it was saved. This does not count as a use.
 
@@ -100,7 +100,7 @@ def show_prompt(name: str) -> None:
 )
 @DESCRIPTION
 @TAG
-@global_options
+@global_options()
 def save_prompt(
     name: str,
     message: str | None,
@@ -158,7 +158,7 @@ def save_prompt(
 @command.command("fill", short_help="Print a prompt with values for its variables.")
 @click.argument("name", metavar="NAME")
 @click.argument("values", metavar="[VARIABLE=VALUE]...", nargs=-1)
-@global_options
+@global_options(unused=("home",), instead="saved prompts are in the library")
 def fill_prompt(name: str, values: tuple[str, ...]) -> None:
     """Print a prompt with its variables filled in, and count a use.
 
@@ -186,7 +186,7 @@ def fill_prompt(name: str, values: tuple[str, ...]) -> None:
 @DESCRIPTION
 @TAG
 @click.option("--untag", "untags", metavar="TAG", multiple=True, help="Remove a tag; may be given several times.")
-@global_options
+@global_options()
 def edit_prompt(
     name: str,
     new_name: str | None,
@@ -227,7 +227,7 @@ def edit_prompt(
 
 @command.command("delete", short_help="Delete a prompt.")
 @click.argument("name", metavar="NAME")
-@global_options
+@global_options()
 def delete_prompt(name: str) -> None:
     """Delete a prompt. An installed slash command stays until `backscroll prompts uninstall NAME`.
 
@@ -246,7 +246,7 @@ def delete_prompt(name: str) -> None:
 
 @command.command("import", short_help="Add the prompts of a file.")
 @click.argument("file", type=click.File("rb"), metavar="FILE")
-@global_options
+@global_options(unused=("home",), instead="saved prompts are in the library")
 def import_from_file(file: IO[bytes]) -> None:
     """Add the prompts of a prompts.json: of another machine, or what a team server exports.
 
@@ -274,7 +274,7 @@ def import_from_file(file: IO[bytes]) -> None:
 @INTO
 @YES
 @click.option("--print", "only_print", is_flag=True, help="Only show what would be written; change nothing.")
-@global_options
+@global_options()
 def install_prompt(name: str, folder: Path | None, yes: bool, only_print: bool) -> None:
     """Write a prompt as the slash command /NAME of Claude Code: commands/NAME.md in your home (~/.claude).
 
@@ -299,7 +299,7 @@ def install_prompt(name: str, folder: Path | None, yes: bool, only_print: bool) 
 @click.argument("name", metavar="NAME")
 @INTO
 @YES
-@global_options
+@global_options(unused=("library",), instead="slash commands are in a home")
 def uninstall_prompt(name: str, folder: Path | None, yes: bool) -> None:
     """Remove the slash command that `prompts install` wrote; the prompt stays.
 

@@ -35,7 +35,7 @@ LONGEST_PIPED: Final = 100_000
     help="Leave this session out. Default: the session that runs the command.",
 )
 @period_options
-@global_options
+@global_options()
 def command(
     words: tuple[str, ...],
     max_tokens: int,

@@ -30,7 +30,7 @@ LONGEST_PIPED: Final = 400_000
 )
 @click.option("--source", "sources", metavar="CHAT/MESSAGE", multiple=True, help="With --save: a source of the answer.")
 @click.option("--remove", metavar="NAME", help="Delete the saved answer of this name.")
-@global_options
+@global_options()
 def command(
     words: tuple[str, ...], show: str | None, save: str | None, sources: tuple[str, ...], remove: str | None
 ) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="ID")
 @click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Resume this branch; see backscroll tree.")
 @click.option("--run", is_flag=True, help="Run the command instead of printing it.")
-@global_options
+@global_options()
 def command(name: str, branch: int | None, run: bool) -> None:
     """Print the command that resumes a chat in Claude Code, in its folder and with the right session.
 

@@ -10,7 +10,7 @@ from backscroll.render.terminal import clean_line
 
 @click.command("saved")
 @click.option("--remove", metavar="NAME", help="Delete the saved search of this name.")
-@global_options
+@global_options(unused=("home",), instead="saved searches are in the library")
 def command(remove: str | None) -> None:
     """List the searches saved with `backscroll search --save NAME`; `--saved NAME` runs one again.
 

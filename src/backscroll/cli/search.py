@@ -73,7 +73,7 @@ class QueryCommand(click.Command):
 @click.option("--save", metavar="NAME", help="Save this search under a name.")
 @click.option("--saved", metavar="NAME", help="Run a saved search; QUERY is added to it.")
 @click.option("--fields", "tell_fields", is_flag=True, help="List the fields of the query language, and nothing else.")
-@global_options
+@global_options()
 def command(
     words: tuple[str, ...],
     sort: str,

@@ -72,7 +72,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group("server", cls=CommandGroup, invoke_without_command=True)
 @web_options
 @place_options
-@global_options
+@global_options(unused=("home", "library"), instead="it keeps everything below --data")
 @click.pass_context
 def command(
     context: click.Context,
@@ -115,7 +115,7 @@ def command(
 @click.option("--socket", "given_socket", type=int, hidden=True, help="Serve at a socket that listens already.")
 @web_options
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions, **web: Unpack[WebOptions]) -> None:
     """Serve pages and receive what machines send. It needs a worker with the same data folder.
 
@@ -136,7 +136,7 @@ def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions,
 @click.option("--log-jobs", is_flag=True, envvar="BACKSCROLL_LOG_JOBS",
               help="Write a line of JSON for each job to stderr: no texts, paths or secrets.")  # fmt: skip
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo", "json"), instead="it keeps everything below --data")
 def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> None:
     """Add what machines sent to the libraries of their owners, and index it, until Ctrl-C.
 
@@ -162,7 +162,7 @@ def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> Non
 
 @command.command("migrate", short_help="Bring the tables of the database up to date.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_migrate(where: PlaceOptions) -> None:
     """Bring the server's own tables up to date. Run it before `web` and `worker` of a new version.
 
@@ -251,6 +251,10 @@ def _log_line(line: str) -> None:
 def _say(started: "StartedServer") -> None:
     import sys
 
+    if current_request().json:
+        write_json({"url": started.url, "link": started.first_link})
+        sys.stdout.flush()
+        return
     write(heading(f"The server is at {started.url}"))
     if started.first_link:
         write(f"  first administrator:  {started.first_link}")

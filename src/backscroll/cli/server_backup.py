@@ -1,6 +1,5 @@
 """`backscroll server backup` and `restore`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,38 +11,49 @@ from backscroll.cli.server_place import PlaceOptions, opened_server, place_optio
 from backscroll.render.terminal import size
 
 if TYPE_CHECKING:
+    from backscroll.sync.remotes import Remote
     from backscroll.team.backup import Manifest
     from backscroll.team.restore_part import RestoredPerson, RestoredProject
 
+BACKUP_LACKS = "the backup is not complete: where the server looked, there was no more of"
+
 
 @click.command("backup", short_help="Back up what cannot be rebuilt, or check a backup.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("address", metavar="PLACE")
 @click.option("--with-objects", is_flag=True, help="Also copy the objects, not only their list.")
 @click.option(
-    "--check", is_flag=True, help="Only read the backup in FOLDER: show what is in it and whether it is complete."
+    "--check", is_flag=True, help="Only read the backup in PLACE: show what is in it and whether it is complete."
 )
 @place_options
-@global_options
-def server_backup(folder: Path, with_objects: bool, check: bool, where: PlaceOptions) -> None:
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
+def server_backup(address: str, with_objects: bool, check: bool, where: PlaceOptions) -> None:
     """Back up people, rights, the audit log, the ledger of erasures, pins and notes, and a list of all objects.
 
-    It writes into a new FOLDER and reads everything again. Indexes and archives are not in it: they are made from the
-    objects. The server may run meanwhile. --check needs neither a server nor a database.
+    PLACE is a new folder, or an address such as s3://bucket/monday, gs://… or az://…. Everything is read again. Indexes
+    and archives are not in it: they are made from the objects. The server may run meanwhile. If the server has lost
+    objects, or --objects is not where they are, the command lists what is missing and fails.
+
+    --check needs neither a server nor a database.
 
     \b
     Examples:
       backscroll server backup /backup/monday --with-objects
       backscroll server backup /backup/monday --check
-      backscroll server backup /backup/monday --database postgresql://… --objects s3://…
+      backscroll server backup s3://acme-backup/monday --database postgresql://… --objects s3://…
     """
-    from backscroll.team.backup import back_up_server, check_backup
+    from backscroll.team.backup import MissingObjectsError, back_up_server, check_backup
+    from backscroll.team.backup_place import new_backup, open_backup
 
     if check:
-        _tell_backup(check_backup(folder), folder)
+        backup = open_backup(address)
+        _tell_backup(check_backup(backup), backup)
         return
     place = where.place()
+    to = new_backup(address, place.data, place.objects_address)
     with opened_server(place) as (opened, store, _):
-        done = back_up_server(opened, store, place.data, folder, with_objects=with_objects)
+        done = back_up_server(opened, store, place.data, to, with_objects=with_objects)
+    if done.missing:
+        raise MissingObjectsError(BACKUP_LACKS, done.missing)
     if current_request().json:
         write_json({"rows": done.rows, "objects": done.objects, "object_bytes": done.object_bytes})
         return
@@ -52,16 +62,18 @@ def server_backup(folder: Path, with_objects: bool, check: bool, where: PlaceOpt
     write(f"Backed up {done.rows} rows; {stored}. The backup was read again and is complete.")
 
 
-def _tell_backup(found: "Manifest", folder: Path) -> None:
-    from backscroll.team.backup import people_in
+def _tell_backup(found: "Manifest", backup: "Remote") -> None:
+    from backscroll.team.backup import MissingObjectsError, people_in
 
-    people = people_in(folder)
+    people = people_in(backup)
     if current_request().json:
         write_json(
             {"created": found.created, "version": found.version, "rows": found.rows, "objects": found.objects,
              "object_bytes": found.object_bytes, "has_objects": found.has_objects,
-             "people": [one._asdict() for one in people]}
+             "people": [one._asdict() for one in people], "missing": found.missing}
         )  # fmt: skip
+        if found.missing:
+            raise MissingObjectsError(BACKUP_LACKS, found.missing)
         return
     for one in people:
         write(f"{one.handle:<24}  {one.objects:>6} objects  {size(one.size):>8}")
@@ -69,21 +81,24 @@ def _tell_backup(found: "Manifest", folder: Path) -> None:
         f"Made {found.created} by backscroll {found.version}: {len(people)} people, {found.rows} rows, "
         f"{found.objects} objects ({size(found.object_bytes)})."
     )
+    if found.missing:
+        raise MissingObjectsError(BACKUP_LACKS, found.missing)
     bytes_too = "their bytes, too" if found.has_objects else "the objects only as a list: their bytes are in the bucket"
     write(f"The backup is complete: every file is as it was written; {bytes_too}.")
 
 
 @click.command("restore", short_help="Restore a server, a person or a project from a backup.")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("address", metavar="PLACE")
 @click.option("--person", "who", metavar="EMAIL", help="Only this person, by e-mail address or handle.")
 @click.option("--project", metavar="NAME", help="Only sessions in a project: a folder, or its last part.")
 @click.option("--org", metavar="NAME", help="The organisation of a person who is new here, if there are several.")
 @place_options
-@global_options
-def server_restore(folder: Path, who: str | None, project: str | None, org: str | None, where: PlaceOptions) -> None:
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
+def server_restore(address: str, who: str | None, project: str | None, org: str | None, where: PlaceOptions) -> None:
     """Restore a backup into a new database. People who were erased since then are erased again, before it serves.
 
-    Workers then make the indexes from the objects.
+    PLACE is a folder, or an address such as s3://bucket/monday, gs://… or az://…. Workers then make the indexes from
+    the objects. If objects are missing, the command restores everything else, lists them and fails.
 
     With --person, the server may be in use: what it lacks of the person is restored, and nothing that is there changes.
     Someone who is not on the server comes back as a member, with machines, prompts, pins and notes, and shares nothing.
@@ -97,27 +112,30 @@ def server_restore(folder: Path, who: str | None, project: str | None, org: str 
       backscroll server restore /backup/monday --person ada
       backscroll server restore /backup/monday --project shop
     """
+    from backscroll.team.backup_place import open_backup
     from backscroll.team.restore import restore_server
     from backscroll.team.restore_part import restore_person, restore_project
 
+    backup = open_backup(address)
     place = where.place()
     with opened_server(place) as (opened, store, libraries):
         if project is not None:
             work = place.data / "imports" / "restore"
-            _tell_project(restore_project(opened, store, libraries, folder, work, project, who))
+            _tell_project(restore_project(opened, store, libraries, backup, work, project, who))
             return
         if who is not None:
-            _tell_person(restore_person(opened, store, place.data, folder, who, org))
+            _tell_person(restore_person(opened, store, place.data, backup, who, org))
             return
-        done = restore_server(opened, store, libraries, place.data, folder)
+        done = restore_server(opened, store, libraries, place.data, backup)
     if current_request().json:
         write_json({"people": done.people, "erased": done.erased, "missing_objects": done.missing})
+        _demand_all(done.missing)
         return
     write(f"Restored {done.people} people as of {done.manifest.created}.")
     if done.erased:
         write(f"Erased again: {', '.join(done.erased)}.")
-    _tell_missing(done.missing)
     write("Now start the server: its worker rebuilds the indexes.")
+    _demand_all(done.missing)
 
 
 def _tell_person(done: "RestoredPerson") -> None:
@@ -126,11 +144,12 @@ def _tell_person(done: "RestoredPerson") -> None:
             {"person": done.handle, "is_new": done.is_new, "devices": done.devices, "objects": done.objects,
              "missing_objects": done.missing}
         )  # fmt: skip
+        _demand_all(done.missing)
         return
     who = f"{done.handle}, who was not here and is a member now" if done.is_new else done.handle
     what = f"{done.devices} machines and {done.objects} objects were missing"
     write(f"Restored {who}, from the backup of {done.manifest.created}: {what}.")
-    _tell_missing(done.missing)
+    _demand_all(done.missing)
 
 
 def _tell_project(done: "RestoredProject") -> None:
@@ -146,6 +165,9 @@ def _tell_project(done: "RestoredProject") -> None:
         write(f"Not on this server: {', '.join(done.absent)}. Restore them first, with --person.")
 
 
-def _tell_missing(missing: list[str]) -> None:
+def _demand_all(missing: list[str]) -> None:
+    """Fail if objects are missing."""
     if missing:
-        write(f"{len(missing)} objects of the backup's list are missing, such as {missing[0]}.")
+        from backscroll.team.backup import MissingObjectsError
+
+        raise MissingObjectsError("the rest was restored; neither the backup nor the server has", missing)

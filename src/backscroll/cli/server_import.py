@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @click.option("--undo", metavar="NAME", help="Remove what an import brought; by its name in Devices.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_import(
     source: Path | None, who: str | None, mode: str, dry_run: bool, undo: str | None, where: PlaceOptions
 ) -> None:

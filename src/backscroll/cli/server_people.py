@@ -16,7 +16,7 @@ from backscroll.render.terminal import plural, size
 @click.option("--reason", default="", help="For the ledger of erasures.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
     """Erase everything of a person: chats, search index, objects, shares, keys and sessions. EMAIL can be a handle.
 
@@ -55,7 +55,7 @@ def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
 @click.option("--project", metavar="NAME", help="Only the chats of a project: a folder, or its last part.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_export(folder: Path, who: str | None, org: str | None, project: str | None, where: PlaceOptions) -> None:
     """Write session files, byte for byte as machines sent them, and usage.csv into a new FOLDER.
 
@@ -83,7 +83,7 @@ def server_export(folder: Path, who: str | None, org: str | None, project: str |
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
 @click.option("--owner", metavar="HANDLE", help="Also print a link for this owner to choose a new password.")
 @place_options
-@global_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
 def server_allow_passwords(org: str | None, owner: str | None, where: PlaceOptions) -> None:
     """Let people sign in with passwords again, for example when the identity provider fails.
 

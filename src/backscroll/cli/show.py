@@ -40,7 +40,7 @@ AROUND = 5
     help=f"If ID is of a message: show N messages before and after it. Default: {AROUND}.",
 )
 @click.option("--raw", is_flag=True, help="Print the rows as Claude Code wrote them, one JSON object per line.")
-@global_options
+@global_options()
 def command(
     name: str,
     branch: str,

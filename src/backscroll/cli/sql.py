@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--seconds", type=click.FloatRange(min=0.001), default=10.0, metavar="NUMBER", help="Stop after this long."
 )
 @click.option("--schema", is_flag=True, help="List the views and their columns, and nothing else.")
-@global_options
+@global_options()
 def command(statement: str | None, shape: str | None, limit: int, seconds: float, schema: bool) -> None:
     """Run a read-only SQLite statement on the documented views: v_chats, v_messages, v_usage and more.
 

@@ -15,7 +15,7 @@ from backscroll.render.terminal import clean_line, moment, plural, size
 
 
 @click.command("status")
-@global_options
+@global_options()
 def command() -> None:
     """Show which sessions run now, what today cost, what Claude Code will delete soon, and the state of the archive.
 

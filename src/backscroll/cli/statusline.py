@@ -8,7 +8,7 @@ from backscroll.cli.statusline_text import answer_to, from_stdin, line
 
 
 @click.command("statusline")
-@global_options
+@global_options(unused=("home",), instead="its numbers come from the library")
 def command() -> None:
     """Print the model, this chat's cost and tokens, today's cost, and the rate of the five-hour window.
 

@@ -43,7 +43,7 @@ GITS = click.option(
 
 @click.group("sync", cls=CommandGroup, invoke_without_command=True)
 @click.option("--watch", is_flag=True, help="Keep running, and sync whenever something changes, until Ctrl-C.")
-@global_options
+@global_options()
 @click.pass_context
 def command(context: click.Context, watch: bool) -> None:
     """Send what is new on this machine to every remote, and take what your other machines sent.
@@ -83,7 +83,7 @@ def command(context: click.Context, watch: bool) -> None:
 @GITS
 @click.option("--encrypt", is_flag=True, help="Encrypt everything; asks for a passphrase, the same on every machine.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@global_options
+@global_options()
 def sync_add(
     name: str, url: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], encrypt: bool, yes: bool
 ) -> None:
@@ -133,7 +133,7 @@ def sync_add(
 @click.option(
     "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="Without NAME: what leaves."
 )
-@global_options
+@global_options()
 def sync_preview(name: str | None, mode: str) -> None:
     """Show what would leave for a remote, by project: sessions, size, and the secrets that are masked. Sends nothing.
 
@@ -163,7 +163,7 @@ def sync_preview(name: str | None, mode: str) -> None:
 
 
 @command.command("status", short_help="How far each machine is.")
-@global_options
+@global_options(unused=("home",), instead="it shows what the archive has")
 def sync_status() -> None:
     """Show every remote: how far each machine is, what waits to be sent, and when it was last verified.
 
@@ -187,7 +187,7 @@ def sync_status() -> None:
 @command.command("verify", short_help="Prove that a remote has everything.")
 @click.argument("name", required=False)
 @click.option("--deep", is_flag=True, help="Read every object of the remote again.")
-@global_options
+@global_options(unused=("home",), instead="it compares the archive")
 def sync_verify(name: str | None, deep: bool) -> None:
     """Compute what every remote, or the one named, should have from the archive, and compare.
 
@@ -214,7 +214,7 @@ def sync_verify(name: str | None, deep: bool) -> None:
 
 @command.command("pause", short_help="Send and take nothing until resumed.")
 @click.argument("name")
-@global_options
+@global_options(unused=("home",), instead="remotes belong to the library")
 def sync_pause(name: str) -> None:
     """Send and take nothing until `sync resume`.
 
@@ -227,7 +227,7 @@ def sync_pause(name: str) -> None:
 
 @command.command("resume", short_help="Continue with a paused remote.")
 @click.argument("name")
-@global_options
+@global_options(unused=("home",), instead="remotes belong to the library")
 def sync_resume(name: str) -> None:
     """Continue with a paused remote.
 
@@ -240,7 +240,7 @@ def sync_resume(name: str) -> None:
 
 @command.command("remove", short_help="Forget a remote; what is on it stays.")
 @click.argument("name")
-@global_options
+@global_options(unused=("home",), instead="remotes belong to the library")
 def sync_remove(name: str) -> None:
     """Forget a remote. What is on it stays there, and what was taken from it stays in the archive.
 
@@ -250,12 +250,16 @@ def sync_remove(name: str) -> None:
     """
     from backscroll.library.syncing.remote_settings import remove_remote
 
-    remove_remote(current_request().settings(), name)
-    write(f"Removed {name}. What is on the remote stays there.")
+    request = current_request()
+    remove_remote(request.settings(), name)
+    if request.json:
+        write_json({"removed": name})
+    else:
+        write(f"Removed {name}. What is on the remote stays there.")
 
 
 @command.command("enroll", short_help="Give a copied library a name of its own.")
-@global_options
+@global_options(unused=("home",), instead="remotes belong to the library")
 def sync_enroll() -> None:
     """Give this machine a new name on its remotes. Needed if the library was copied from another machine.
 
@@ -265,7 +269,11 @@ def sync_enroll() -> None:
     """
     from backscroll.library.syncing.remote_settings import device_of
 
-    device = device_of(current_request().settings(), is_new=True)
+    request = current_request()
+    device = device_of(request.settings(), is_new=True)
+    if request.json:
+        write_json({"device": device.name})
+        return
     write(f"This machine is {device.name} from now on. Run backscroll sync to send everything under this name.")
 
 
@@ -383,7 +391,11 @@ def _watch(settings: "Settings") -> None:
 def _set_paused(name: str, *, is_paused: bool) -> None:
     from backscroll.library.syncing.remote_settings import find_remote, note_remote
 
-    settings = current_request().settings()
+    request = current_request()
+    settings = request.settings()
     find_remote(settings, name)
     note_remote(settings, name, is_paused=is_paused)
+    if request.json:
+        write_json({"remote": name, "is_paused": is_paused})
+        return
     write(f"{name} is paused." if is_paused else f"{name} syncs again.")

@@ -13,7 +13,7 @@ from backscroll.render.terminal import clean_line
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option("--remove", is_flag=True, help="Remove these tags.")
-@global_options
+@global_options()
 def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
     """Give a chat tags, so that `tag:WORD` finds it; without WORD, list its tags; without ID, all chats that have any.
 

@@ -24,7 +24,7 @@ PROMPT = 50
 @click.argument("name", metavar="ID")
 @click.option("--all", "everything", is_flag=True, help="Include agents that only warmed up or that copy the session.")
 @click.option("--compare", type=(int, int), metavar="A B", help="Compare two branches: prompts, answers, files, cost.")
-@global_options
+@global_options()
 def command(name: str, everything: bool, compare: tuple[int, int] | None) -> None:
     """Show what a chat is made of: its sessions, branches, compactions and agents, as a tree.
 

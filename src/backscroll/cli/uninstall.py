@@ -9,7 +9,7 @@ from backscroll.cli.options import current_request, global_options
 @click.command("uninstall")
 @click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
-@global_options
+@global_options()
 def command(what: str, yes: bool) -> None:
     """Remove the hooks, the timer or the plugin that `backscroll install` added, and nothing else.
 

@@ -9,7 +9,7 @@ from backscroll.render.terminal import plural, size
 
 @click.command("update")
 @click.option("--rebuild", is_flag=True, help="Build a new index from scratch, then replace the old one.")
-@global_options
+@global_options()
 def command(rebuild: bool) -> None:
     """Archive what is new and index it for search.
 

@@ -20,7 +20,7 @@ TITLE = 30
 
 
 @click.command("watch")
-@global_options
+@global_options()
 def command() -> None:
     """Follow your Claude Code homes: archive and index whatever is written there, as it is written.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from backscroll.errors import BackscrollError, Busy, NothingFound
+from backscroll.errors import BackscrollError, Busy, NothingFound, NotInstalled
 from backscroll.sync.remotes import RemoteObject
 
 TRIES: Final = 4
@@ -34,8 +34,7 @@ class Bucket:
         try:
             from obstore.store import from_url
         except ImportError as error:
-            hint = "install it with: pip install 'backscroll[sync]'"
-            raise BackscrollError("buckets need the obstore package", hint) from error
+            raise NotInstalled("obstore") from error
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         options: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
         waits = {"init_backoff": FIRST_WAIT, "max_backoff": LONGEST_WAIT / 4, "base": 2}

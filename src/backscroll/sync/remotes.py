@@ -61,6 +61,10 @@ def open_remote(url: str, credential: str | None = None, rules: str = "") -> Rem
 
         return Bucket(url)
     if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost") or not parts.path:
+            raise UsageError(
+                f"{url} is not a folder on this machine", "write file:/// and the whole path, or the path alone"
+            )
         return Folder(Path(unquote(parts.path)))
     if "://" in url:
         raise UsageError(f"unknown kind of remote: {parts.scheme}://", HINT)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.errors import NothingFound, NotInstalled, UsageError
 from backscroll.sync.bundles import DamagedBundleError, Seal
 from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Remote
@@ -81,7 +81,7 @@ def seal_with(key: bytes) -> Seal:
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
-        raise _missing() from error
+        raise NotInstalled("cryptography") from error
     aead = AESGCM(key)
 
     def close(data: bytes, about: bytes) -> bytes:
@@ -115,14 +115,9 @@ def _derive(passphrase: str, facts: KeyFacts) -> bytes:
     try:
         from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
     except ImportError as error:
-        raise _missing() from error
+        raise NotInstalled("cryptography") from error
     kdf = Argon2id(
         salt=bytes.fromhex(facts.salt), length=KEY_BYTES, iterations=facts.iterations, lanes=facts.lanes,
         memory_cost=facts.memory_kib,
     )  # fmt: skip
     return kdf.derive(passphrase.encode())
-
-
-def _missing() -> BackscrollError:
-    hint = "install it with: pip install 'backscroll[sync]'"
-    return BackscrollError("encryption needs the cryptography package", hint)

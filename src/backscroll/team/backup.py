@@ -6,6 +6,7 @@ not in it either: after a restore everyone signs in again.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,19 +14,23 @@ import msgspec
 from psycopg.sql import SQL, Identifier
 
 from backscroll import __version__
-from backscroll.disk import private_folder, write_private
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.source_key import owner_of
 from backscroll.sync.objects import parse_object
 from backscroll.sync.remotes import Remote, RemoteObject
+from backscroll.team.backup_place import MANIFEST, Part, write_new
 from backscroll.team.libraries import PEOPLE, STATE
+from backscroll.team.missing_objects import StoringDevice, missing_of, storing_devices, without_library
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
 
 FORMAT: Final = 1
-MANIFEST: Final = "manifest.json"
 OBJECTS: Final = "objects.jsonl"
+COPIES: Final = "objects/"
+"""What the names of copied objects begin with."""
+TRIES: Final = 5
+"""How often the objects are listed until no machine has replaced one meanwhile."""
 PASSING: Final = frozenset(
     {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
 )
@@ -54,6 +59,8 @@ class Manifest(msgspec.Struct):
     object_bytes: int = 0
     has_objects: bool = False
     """Whether the bytes of the objects are in it, too."""
+    missing: list[str] = []
+    """What the server should have had when the backup was made, and had not."""
 
     @property
     def rows(self) -> int:
@@ -76,13 +83,19 @@ class DamagedBackupError(BackscrollError):
         super().__init__(f"the backup is damaged: {what}", "use another one")
 
 
+class MissingObjectsError(BackscrollError):
+    """Objects that should be there are not."""
+
+    def __init__(self, message: str, missing: list[str]) -> None:
+        names = [f"\n  {one}" for one in missing[:MAX_SHOWN]]
+        more = f"\n  and {len(missing) - MAX_SHOWN} more" if len(missing) > MAX_SHOWN else ""
+        super().__init__(f"{message}{''.join(names)}{more}", "check --objects and --data, and run the command again")
+
+
 def back_up_server(
-    database: "Database", objects: Remote, data: Path, to: Path, *, with_objects: bool = False
+    database: "Database", objects: Remote, data: Path, to: Remote, *, with_objects: bool = False
 ) -> Manifest:
-    """Write a backup into a new folder, and read it again to be sure."""
-    if to.exists() and any(to.iterdir()):
-        raise UsageError(f"{to} is not empty", "give a new or empty folder")
-    private_folder(to)
+    """Write a backup into an empty place, and read it again to be sure. Its manifest lists what is missing."""
     with database.transaction() as connection:
         connection.execute("set transaction isolation level repeatable read read only")
         row = connection.execute(NOW).fetchone()
@@ -91,14 +104,16 @@ def back_up_server(
         for table in tables_of(connection):
             statement = SQL("select row_to_json(t)::text from {} t").format(Identifier(table))
             lines = (str(line).encode() + b"\n" for (line,) in connection.execute(statement))
-            manifest.files[f"tables/{table}.jsonl"] = _write(to / "tables" / f"{table}.jsonl", lines)
+            manifest.files[f"tables/{table}.jsonl"] = _write(to, f"tables/{table}.jsonl", lines)
+        devices = storing_devices(connection, data)
     for name in _own_files(data / PEOPLE):
-        manifest.files[f"{PEOPLE}/{name}"] = _write(to / PEOPLE / name, [(data / PEOPLE / name).read_bytes()])
-    listed = [_listed(objects, one, to if with_objects else None) for one in objects.list()]
-    manifest.files[OBJECTS] = _write(to / OBJECTS, (msgspec.json.encode(one) + b"\n" for one in listed))
+        manifest.files[f"{PEOPLE}/{name}"] = _write(to, f"{PEOPLE}/{name}", [(data / PEOPLE / name).read_bytes()])
+    listed = _copied(objects, Part(to, COPIES)) if with_objects else _listed(objects)
+    manifest.files[OBJECTS] = _write(to, OBJECTS, (msgspec.json.encode(one) + b"\n" for one in listed))
     manifest.objects, manifest.object_bytes = len(listed), sum(one.size for one in listed)
     manifest.has_objects = with_objects
-    write_private(to / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+    manifest.missing = _missing(database, data, devices, listed)
+    write_new(to, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
     check_backup(to)
     return manifest
 
@@ -116,40 +131,51 @@ def tables_of(connection: "Connection") -> list[str]:
     return [name for name in ordered if name not in PASSING]
 
 
-def check_backup(folder: Path) -> Manifest:
+def check_backup(backup: Remote) -> Manifest:
     """The manifest of a backup whose every file is what was written; an error if one is not."""
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError) as error:
-        raise DamagedBackupError("it has no manifest that can be read") from error
+        manifest = msgspec.json.decode(backup.get(MANIFEST), type=Manifest)
+    except (NothingFound, msgspec.DecodeError) as error:
+        raise DamagedBackupError("it has no manifest that can be read; it was not finished, or is no backup") from error
     if manifest.format != FORMAT:
         raise DamagedBackupError(f"it has the format {manifest.format}")
     for name, expected in manifest.files.items():
         try:
-            found = _sum([(folder / name).read_bytes()])
-        except OSError as error:
+            found = _sum([backup.get(name)])
+        except BackscrollError as error:
             raise DamagedBackupError(f"{name} cannot be read") from error
         if (found.sha256, found.size) != (expected.sha256, expected.size):
             raise DamagedBackupError(f"{name} is not what was written")
     if manifest.has_objects:
-        for one in listed_objects(folder):
-            path = folder / "objects" / one.name
-            if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != one.sha256:
+        copies = Part(backup, COPIES)
+        for one in listed_objects(backup):
+            try:
+                is_same = hashlib.sha256(copies.get(one.name)).hexdigest() == one.sha256
+            except NothingFound:
+                is_same = False
+            if not is_same:
                 raise DamagedBackupError(f"the object {one.name} is not what was written")
     return manifest
 
 
-def listed_objects(folder: Path) -> Iterator[ListedObject]:
+def listed_objects(backup: Remote) -> Iterator[ListedObject]:
     """The objects that a backup lists."""
-    for line in (folder / OBJECTS).read_bytes().splitlines():
+    for line in backup.get(OBJECTS).splitlines():
         yield msgspec.json.decode(line, type=ListedObject)
 
 
-def listed_rows(folder: Path, table: str) -> Iterator[dict[str, Any]]:
+def listed_rows(backup: Remote, table: str) -> Iterator[dict[str, Any]]:
     """The rows of a table that a backup has."""
-    file = folder / "tables" / f"{table}.jsonl"
-    for line in file.read_bytes().splitlines() if file.exists() else ():
+    for line in table_lines(backup, table):
         yield msgspec.json.decode(line)
+
+
+def table_lines(backup: Remote, table: str) -> list[bytes]:
+    """The rows of a table as JSON; none of a table that a later version added."""
+    try:
+        return backup.get(f"tables/{table}.jsonl").splitlines()
+    except NothingFound:
+        return []
 
 
 class BackedUpPerson(NamedTuple):
@@ -161,25 +187,52 @@ class BackedUpPerson(NamedTuple):
     """Of the objects."""
 
 
-def people_in(folder: Path) -> list[BackedUpPerson]:
+def people_in(backup: Remote) -> list[BackedUpPerson]:
     """Everyone in a backup who was not erased."""
     objects: dict[str, list[int]] = {}
-    for one in listed_objects(folder):
+    for one in listed_objects(backup):
         parsed = parse_object(RemoteObject(one.name, one.size))
         if parsed is not None:
             objects.setdefault(owner_of(parsed.device), []).append(one.size)
-    handles = sorted(row["handle"] for row in listed_rows(folder, "person") if row.get("erased") is None)
+    handles = sorted(row["handle"] for row in listed_rows(backup, "person") if row.get("erased") is None)
     return [BackedUpPerson(one, len(objects.get(one, ())), sum(objects.get(one, ()))) for one in handles]
 
 
-def _listed(objects: Remote, one: RemoteObject, to: Path | None) -> ListedObject:
-    if to is None:
-        return ListedObject(one.name, one.size)
-    data = objects.get(one.name)
-    target = to / "objects" / one.name
-    private_folder(target.parent)
-    write_private(target, data)
-    return ListedObject(one.name, len(data), hashlib.sha256(data).hexdigest())
+def _listed(objects: Remote) -> list[ListedObject]:
+    return [ListedObject(one.name, one.size) for one in objects.list()]
+
+
+def _copied(objects: Remote, to: Remote) -> list[ListedObject]:
+    """Copy all objects. Those that are replaced by others meanwhile are listed again, and their copies removed."""
+    copies: dict[str, ListedObject] = {}
+    for _ in range(TRIES):
+        there = {one.name for one in objects.list()}
+        for name in copies.keys() - there:
+            to.delete(name)
+            del copies[name]
+        if there == copies.keys():
+            break
+        for name in sorted(there - copies.keys()):
+            with suppress(NothingFound):
+                data = objects.get(name)
+                write_new(to, name, data)
+                copies[name] = ListedObject(name, len(data), hashlib.sha256(data).hexdigest())
+    return list(copies.values())
+
+
+def _missing(database: "Database", data: Path, devices: list[StoringDevice], listed: list[ListedObject]) -> list[str]:
+    """What of these machines is not in the list, and still should be."""
+    lacking = missing_of(devices, (RemoteObject(one.name, one.size) for one in listed))
+    people = without_library(devices)
+    if lacking or people:
+        with database.transaction() as connection:  # someone may have been erased meanwhile
+            there = {device.name for device in storing_devices(connection, data)}
+        lacking = {name: problem for name, problem in lacking.items() if name in there}
+        people = [handle for handle in people if any(owner_of(name) == handle for name in there)]
+    return [
+        *(f"{name}: {problem}" for name, problem in lacking.items()),
+        *(f"{handle}: the folder {data / PEOPLE / handle}, with pins and notes" for handle in people),
+    ]
 
 
 def _own_files(people: Path) -> Iterator[str]:
@@ -190,10 +243,9 @@ def _own_files(people: Path) -> Iterator[str]:
             yield "/".join(parts)
 
 
-def _write(path: Path, pieces: Iterable[bytes]) -> FileSum:
-    private_folder(path.parent)
+def _write(to: Remote, name: str, pieces: Iterable[bytes]) -> FileSum:
     data = b"".join(pieces)
-    write_private(path, data)
+    write_new(to, name, data)
     return _sum([data])
 
 
@@ -202,6 +254,7 @@ def _sum(pieces: Iterable[bytes]) -> FileSum:
     return FileSum(hashlib.sha256(whole).hexdigest(), len(whole), whole.count(b"\n"))
 
 
+MAX_SHOWN: Final = 20
 NOW: Final = """select to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
 REFERENCES: Final = """
 select c.relname, r.relname from pg_class c

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -69,6 +69,8 @@ class TeamRequest:
     """The fields of a submitted form."""
     form_lists: Mapping[str, list[str]] = field(default_factory=dict)
     """The same, for fields that may stand several times."""
+    before: Any = None
+    """What the page did before the transaction (`team_page`)."""
 
     @property
     def person(self) -> Person:
@@ -102,8 +104,14 @@ def not_found() -> NoReturn:
     raise NothingFound("there is nothing at this address", "check the address")
 
 
-def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Request], Awaitable[Response]]:
-    """A handler for Starlette out of a function that makes a page. It runs in a thread, in one transaction."""
+def team_page(
+    answer: Callable[[TeamRequest], Html | Response],
+    before: Callable[[Request, TeamContext], object] = lambda _, __: None,
+) -> Callable[[Request], Awaitable[Response]]:
+    """A handler for Starlette out of a function that makes a page. It runs in a thread, in one transaction.
+
+    What takes long and needs no transaction, such as a request to another server, is done in `before`.
+    """
 
     @wraps(answer)
     async def endpoint(request: Request) -> Response:
@@ -117,8 +125,9 @@ def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Req
         def run() -> Response:
             try:
                 asker: Person | None = request.scope.get(ASKER)
+                done = before(request, context)
                 with context.database.transaction(asker.org if asker else None) as connection:
-                    shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists))
+                    shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists, done))
             except BackscrollError as error:
                 back = form_page(request)
                 shown = error_page(error, back=back) if ASKER in request.scope else refusal_page(error)

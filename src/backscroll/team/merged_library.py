@@ -6,6 +6,7 @@ libraries are compared as they are.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack
@@ -229,16 +230,17 @@ def _sums(parts: list[Mapping[str, int]]) -> Mapping[str, int]:
     return dict(together)
 
 
-def _time(when: datetime | None) -> float:
-    return when.timestamp() if when else float("-inf")
-
-
 def _newest(chat: StoredChat) -> float:
-    return _time(chat.overview.last_active)
+    return _time(chat.overview.last_active, missing=-math.inf)
 
 
 def _oldest(chat: StoredChat) -> float:
-    return _time(chat.overview.started or chat.overview.last_active)
+    return _time(chat.overview.started or chat.overview.last_active, missing=math.inf)
+
+
+def _time(when: datetime | None, *, missing: float) -> float:
+    """The time as a number. `missing` is what puts a chat without a time last."""
+    return when.timestamp() if when else missing
 
 
 ORDERS: Final[Mapping[str, Callable[[StoredChat], float | str]]] = {
@@ -254,5 +256,5 @@ ORDERS: Final[Mapping[str, Callable[[StoredChat], float | str]]] = {
 RESULT_ORDERS: Final[Mapping[str, Callable[[ChatHits], float]]] = {
     "relevance": lambda found: found.score,
     "newest": lambda found: max((hit.time or 0 for hit in found.hits), default=0),
-    "oldest": lambda found: min((hit.time or 0 for hit in found.hits), default=0),
+    "oldest": lambda found: min((hit.time for hit in found.hits if hit.time is not None), default=math.inf),
 }

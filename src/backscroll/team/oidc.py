@@ -34,6 +34,8 @@ LEEWAY: Final = 60
 TIMEOUT: Final = 15.0
 KEPT_SECONDS: Final = 600.0
 """How long the provider's description and keys are kept."""
+AGAIN_SECONDS: Final = 10.0
+"""Seconds between two fetches of the keys because of a token whose key is unknown."""
 MAX_ANSWER_BYTES: Final = 1 << 20
 
 
@@ -63,8 +65,23 @@ class Departure(NamedTuple):
     state: str
 
 
+class BegunSignIn(NamedTuple):
+    """A sign-in that a browser has begun, when it comes back."""
+
+    nonce: str
+    verifier: str
+    after: str
+    """Where the browser wanted to go."""
+    invitation: bytes | None
+    """Digest of the link that it began with."""
+
+
 class OidcProvider:
-    """The identity provider of a server."""
+    """The identity provider of a server.
+
+    `describe_recently` and `redeem` ask the provider, and may take as long as it takes: call them outside of
+    transactions. Everything else asks nobody, once the description is known.
+    """
 
     def __init__(self, settings: OidcSettings, redirect: str) -> None:
         """`redirect` is where the provider sends people back: from the settings of the server, never from a request."""
@@ -72,7 +89,10 @@ class OidcProvider:
         self.settings = settings
         self._redirect = redirect
         self._kept: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._fetching: set[str] = set()
+        self._looked_again = -AGAIN_SECONDS
         self._lock = threading.Lock()
+        """Held to look up what is kept, never while the provider is asked."""
 
     def begin(self, connection: "Connection", after: str, invitation: str = "") -> Departure:
         """Send a browser to the provider."""
@@ -97,9 +117,9 @@ class OidcProvider:
         }
         return Departure(f"{self._described()['authorization_endpoint']}?{urlencode(asked)}", state)
 
-    def finish(self, connection: "Connection", state: str, cookie: str, code: str) -> tuple[Person, str]:
-        """A browser comes back: who it is, and where it wanted to go."""
-        if not state or not code or not secrets.compare_digest(state.encode(), cookie.encode()):
+    def come_back(self, connection: "Connection", state: str, cookie: str) -> BegunSignIn:
+        """A browser comes back: what it began. That works once."""
+        if not state or not secrets.compare_digest(state.encode(), cookie.encode()):
             raise SignInError("it was not begun in this browser")
         row = connection.execute(
             "delete from oidc_request where digest = %s and expires > now()"
@@ -108,14 +128,20 @@ class OidcProvider:
         ).fetchone()
         if row is None:
             raise SignInError("it took too long, or was finished already")
-        nonce, verifier, after, invitation = row
-        claims = self.check_token(self._redeem(code, verifier), nonce)
-        person = self._person(connection, claims, invitation)
+        return BegunSignIn(*row)
+
+    def redeem(self, begun: BegunSignIn, code: str) -> dict[str, Any]:
+        """The claims of the id token for a code; SignInError if there is none to trust."""
+        return self.check_token(self._redeem(code, begun.verifier), begun.nonce)
+
+    def finish(self, connection: "Connection", begun: BegunSignIn, claims: dict[str, Any]) -> Person:
+        """The person with these claims."""
+        person = self._person(connection, claims, begun.invitation)
         connection.execute("update person set provider_seen = now() where id = %s", (person.id,))
         groups = groups_in(claims, self.settings.groups) if self.settings.groups else None
         if groups is not None:
             join_teams(connection, person, groups)
-        return person, after
+        return person
 
     def _scopes(self) -> list[str]:
         """The scopes to ask for. Some providers send groups only if asked, others do not know that scope."""
@@ -131,7 +157,7 @@ class OidcProvider:
         from joserfc.jwk import KeySet
 
         try:
-            decoded = jwt.decode(token, KeySet.import_key_set(self._keys()), algorithms=list(ALGORITHMS))
+            decoded = jwt.decode(token, KeySet.import_key_set(self._keys(_key_id(token))), algorithms=list(ALGORITHMS))
         except (JoseError, ValueError, KeyError, TypeError) as error:
             raise SignInError("the signature of the token is not valid") from error
         options = {
@@ -206,6 +232,10 @@ class OidcProvider:
             raise SignInError("the provider gave no id token")
         return token
 
+    def describe_recently(self) -> dict[str, Any]:
+        """What the provider says of itself, or said a short time ago."""
+        return self._described()
+
     def describe(self) -> dict[str, Any]:
         """What the provider says of itself now."""
         with self._lock:
@@ -225,17 +255,56 @@ class OidcProvider:
             check_issuer(str(found.get(name, "")))
         return found
 
-    def _keys(self) -> Any:  # noqa: ANN401 - as the provider has them
-        return self._remembered(self._described()["jwks_uri"])
+    def _keys(self, wanted: str | None = None) -> Any:  # noqa: ANN401 - as the provider has them
+        """The provider's keys; fetched again if the one that is wanted is not among them, for it may be new."""
+        address = self._described()["jwks_uri"]
+        known = self._remembered(address)
+        if wanted is None or wanted in _key_ids(known) or not self._may_look_again():
+            return known
+        return self._fetch_and_keep(address)
 
-    def _remembered(self, address: str) -> dict[str, Any]:
+    def _may_look_again(self) -> bool:
         now = time.monotonic()
         with self._lock:
+            may = now - self._looked_again >= AGAIN_SECONDS
+            if may:
+                self._looked_again = now
+        return may
+
+    def _remembered(self, address: str) -> dict[str, Any]:
+        """What is at an address, fetched lately. While one request fetches it again, others use what there was."""
+        with self._lock:
             at, found = self._kept.get(address, (0.0, None))
-            if found is None or now - at > KEPT_SECONDS:
-                found = _fetch(address)
-                self._kept[address] = (now, found)
-            return found
+            is_recent = time.monotonic() - at <= KEPT_SECONDS
+            if found is not None and (is_recent or address in self._fetching):
+                return found
+            self._fetching.add(address)
+        try:
+            return self._fetch_and_keep(address)
+        finally:
+            with self._lock:
+                self._fetching.discard(address)
+
+    def _fetch_and_keep(self, address: str) -> dict[str, Any]:
+        found = _fetch(address)
+        with self._lock:
+            self._kept[address] = (time.monotonic(), found)
+        return found
+
+
+def _key_id(token: str) -> str:
+    """The id of the key that a token names; empty if it names none."""
+    head = token.partition(".")[0]
+    try:
+        named = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))["kid"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return named if isinstance(named, str) else ""
+
+
+def _key_ids(keys: dict[str, Any]) -> set[str]:
+    found = keys.get("keys")
+    return {str(key.get("kid", "")) for key in found if isinstance(key, dict)} if isinstance(found, list) else set()
 
 
 def check_issuer(address: str) -> None:

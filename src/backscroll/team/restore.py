@@ -4,9 +4,9 @@ The tables and the ledger of erasures are loaded in one transaction, which also 
 server that is started after an interrupted restore shows nothing of them either, and its worker finishes the erasures.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,9 +14,12 @@ from psycopg.sql import SQL, Identifier
 
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import NewerVersion, UsageError
-from backscroll.sync.remotes import Remote
+from backscroll.files.source_key import owner_of
+from backscroll.sync.objects import devices_in, in_log, latest_log
+from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.team.audit import broken_at, record
-from backscroll.team.backup import Manifest, check_backup, listed_objects, tables_of
+from backscroll.team.backup import COPIES, Manifest, check_backup, listed_objects, table_lines, tables_of
+from backscroll.team.backup_place import Part
 from backscroll.team.database import MIGRATIONS
 from backscroll.team.erase_person import erase_person, write_tables_anew
 from backscroll.team.erasures import JOB as ERASE
@@ -24,6 +27,7 @@ from backscroll.team.erasures import lock_out
 from backscroll.team.jobs import want
 from backscroll.team.ledger import LedgerEntry, read_ledger
 from backscroll.team.libraries import PEOPLE, Libraries
+from backscroll.team.missing_objects import StoringDevice, missing_of
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -38,18 +42,19 @@ class RestoredServer:
     erased: list[str] = field(default_factory=list)
     """Who was erased again."""
     missing: list[str] = field(default_factory=list)
-    """Objects that the backup lists and the object store does not have."""
+    """What the backup lists and the object store does not have, by machine."""
 
 
 def restore_server(
-    database: "Database", objects: Remote, libraries: Libraries, data: Path, source: Path
+    database: "Database", objects: Remote, libraries: Libraries, data: Path, source: Remote
 ) -> RestoredServer:
     """Restore into a database without people. The tables must be those of this version."""
     manifest = readable_backup(source)
     done = RestoredServer(manifest)
     if manifest.has_objects:
+        copies = Part(source, COPIES)
         for one in listed_objects(source):
-            objects.put(one.name, (source / "objects" / one.name).read_bytes())
+            objects.put(one.name, copies.get(one.name))
     ledger = list(read_ledger(objects))
     with database.transaction() as connection:
         _load(connection, source)
@@ -60,18 +65,22 @@ def restore_server(
         erase_person(database, objects, libraries, handle, anew=False)
     if done.erased:
         write_tables_anew(database)
-    put_back_files(source, data, lambda handle: handle not in done.erased)
-    there = {one.name: one.size for one in objects.list()}
-    gone = tuple(f"backscroll/1/{handle}%2F" for handle in done.erased)
-    done.missing = [
-        one.name
-        for one in listed_objects(source)
-        if there.get(one.name) != one.size and not (gone and one.name.startswith(gone))
-    ]
+    put_back_files(source, manifest, data, lambda handle: handle not in done.erased)
+    lacking = missing_of(_listed_devices(source, done.erased), objects.list())
+    done.missing = [f"{device}: {problem}" for device, problem in lacking.items()]
     return done
 
 
-def readable_backup(source: Path) -> Manifest:
+def _listed_devices(source: Remote, erased: list[str]) -> Iterator[StoringDevice]:
+    """The machines whose objects a backup lists, but for those of erased people."""
+    for device, listed in devices_in(RemoteObject(one.name, one.size) for one in listed_objects(source)).items():
+        log = latest_log(listed) or ""
+        found = in_log(listed, log)
+        if owner_of(device) not in erased:
+            yield StoringDevice(device, sum(one.size for one in found), log, max(one.last for one in found))
+
+
+def readable_backup(source: Remote) -> Manifest:
     """The manifest of a backup that is whole, and that this version understands."""
     manifest = check_backup(source)
     if set(manifest.migrations) - {file.name for file in MIGRATIONS.glob("[0-9]*.sql")}:
@@ -89,17 +98,13 @@ def insert_row(connection: "Connection", table: str, row: str) -> None:
     connection.execute(statement, (row,))
 
 
-def _load(connection: "Connection", source: Path) -> None:
+def _load(connection: "Connection", source: Remote) -> None:
     if connection.execute("select 1 from person").fetchone():
         raise UsageError("this server has people already", "restore into a new database")
     for table in tables_of(connection):
-        file = source / "tables" / f"{table}.jsonl"
-        if not file.exists():  # a table that a later version added
-            continue
         name = Identifier(table)
-        with file.open(encoding="utf-8") as lines:
-            for line in lines:
-                insert_row(connection, table, line)
+        for line in table_lines(source, table):
+            insert_row(connection, table, line.decode())
         for (column,) in connection.execute(IDENTITIES, (table,)).fetchall():
             connection.execute(
                 SQL("select setval(pg_get_serial_sequence(%s, %s), greatest((select max({}) from {}), 1))").format(
@@ -140,15 +145,15 @@ def _record(connection: "Connection", manifest: Manifest) -> None:
         record(connection, org, "server", "server.restore", manifest.created, whole)
 
 
-def put_back_files(source: Path, data: Path, is_wanted: Callable[[str], bool]) -> None:
+def put_back_files(source: Remote, manifest: Manifest, data: Path, is_wanted: Callable[[str], bool]) -> None:
     """Put back the marks of people, where there are none."""
-    folder = source / PEOPLE
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        parts = path.relative_to(folder).parts
+    for name in manifest.files:
+        folder, *parts = PurePosixPath(name).parts
         target = data / PEOPLE / Path(*parts)
-        if path.is_file() and is_wanted(parts[0]) and not target.exists():
+        is_marks = folder == PEOPLE and len(parts) > 1 and ".." not in parts
+        if is_marks and is_wanted(parts[0]) and not target.exists():
             private_folder(target.parent)
-            write_private(target, path.read_bytes())
+            write_private(target, source.get(name))
 
 
 IDENTITIES: Final = """

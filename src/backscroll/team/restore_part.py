@@ -22,11 +22,12 @@ from backscroll.sync.bundles import read_bundles, without
 from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import pull
-from backscroll.sync.remotes import Folder, Remote, RemoteObject
+from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of
 from backscroll.sync.state import SyncState
 from backscroll.team.audit import record
-from backscroll.team.backup import Manifest, listed_objects, listed_rows, people_in
+from backscroll.team.backup import COPIES, Manifest, listed_objects, listed_rows, people_in
+from backscroll.team.backup_place import Part
 from backscroll.team.erasures import erasure_of
 from backscroll.team.import_files import start_of
 from backscroll.team.import_history import Imported, import_history
@@ -61,7 +62,7 @@ class RestoredPerson:
 
 
 def restore_person(
-    database: "Database", objects: Remote, data: Path, source: Path, name: str, org: str | None = None
+    database: "Database", objects: Remote, data: Path, source: Remote, name: str, org: str | None = None
 ) -> RestoredPerson:
     """Put back what is missing of a person; their row, too, if they are not on this server."""
     manifest = readable_backup(source)
@@ -72,7 +73,7 @@ def restore_person(
     with database.transaction() as connection:
         number = _put_back_rows(connection, source, row, org, done)
         undone = {device for (device,) in connection.execute("select name from device where undone is not null")}
-    put_back_files(source, data, lambda handle: handle == done.handle)
+    put_back_files(source, manifest, data, lambda handle: handle == done.handle)
     listed = devices_in(RemoteObject(one.name, one.size) for one in listed_objects(source))
     mine = {device: found for device, found in listed.items() if owner_of(device) == done.handle}
     for device, found in mine.items():
@@ -102,7 +103,7 @@ def restore_project(
     database: "Database",
     objects: Remote,
     libraries: Libraries,
-    source: Path,
+    source: Remote,
     work: Path,
     project: str,
     name: str | None = None,
@@ -137,7 +138,7 @@ def restore_project(
     return done
 
 
-def _is_erased(database: "Database", objects: Remote, source: Path, handle: str) -> bool:
+def _is_erased(database: "Database", objects: Remote, source: Remote, handle: str) -> bool:
     """Whether a person is in a ledger of erasures: of this server, beside the objects, or of the backup."""
     with database.transaction() as connection:
         if erasure_of(connection, handle) is not None:
@@ -147,19 +148,19 @@ def _is_erased(database: "Database", objects: Remote, source: Path, handle: str)
     )
 
 
-def _person_in(source: Path, name: str) -> dict[str, Any]:
+def _person_in(source: Remote, name: str) -> dict[str, Any]:
     wanted = name.strip().lower()
     found = [
         row for row in listed_rows(source, "person") if wanted in (row["handle"], str(row.get("email") or "").lower())
     ]
     if len(found) != 1:
-        hint = f"backscroll server backup {source} --check lists who is in it"
+        hint = "backscroll server backup --check, with the address of the backup, lists who is in it"
         raise NothingFound(f"the backup has {len(found) or 'no'} people called {name}", hint)
     return found[0]
 
 
 def _put_back_rows(
-    connection: "Connection", source: Path, row: dict[str, Any], org: str | None, done: RestoredPerson
+    connection: "Connection", source: Remote, row: dict[str, Any], org: str | None, done: RestoredPerson
 ) -> int:
     """Put back the row of the person, and those of their machines and prompts; return their number here."""
     handle = row["handle"]
@@ -197,7 +198,7 @@ def _insert(connection: "Connection", table: str, row: dict[str, Any]) -> None:
 
 
 def _put_back_objects(
-    objects: Remote, source: Path, device: str, listed: list[BundleObject], done: RestoredPerson
+    objects: Remote, source: Remote, device: str, listed: list[BundleObject], done: RestoredPerson
 ) -> None:
     """Put back the bundles of a device that no object has. What was rewritten since, without something that was
     forgotten, stays as it is.
@@ -214,7 +215,7 @@ def _put_back_objects(
         if not done.manifest.has_objects:
             done.missing.append(one.name)
             continue
-        data = (source / "objects" / one.name).read_bytes()
+        data = Part(source, COPIES).get(one.name)
         if len(lost) == len(one.bundles):
             objects.put(one.name, data)
             done.objects += 1
@@ -227,10 +228,10 @@ def _put_back_objects(
                 done.objects += 1
 
 
-def _unpack(source: Path, work: Path, folder: Path, handle: str, project: str) -> int:
+def _unpack(source: Remote, work: Path, folder: Path, handle: str, project: str) -> int:
     """Write the session files of a person in a project into a folder; return how many there are."""
     settings = Settings(homes=(), library=work / "library", file=work / "settings.toml")
-    backup = Folder(source / "objects")
+    backup = Part(source, COPIES)
     listing = [one for one in backup.list() if one.name.startswith(f"backscroll/1/{handle}%2F")]
     state = SyncState(work / "state.sqlite")
     try:

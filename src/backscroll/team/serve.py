@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +40,6 @@ PORTS: Final = (*range(8520, 8540), 0)
 BODY_SECONDS: Final = 600.0
 """For a device to send an object over a slow line."""
 RESTART_SECONDS: Final = 5.0
-NEEDED: Final = ("psycopg", "cryptography", "prometheus_client")
 
 if TYPE_CHECKING:
     from backscroll.store.postgres.embedded import EmbeddedPostgres
@@ -81,10 +79,6 @@ class StartedServer:
 @contextmanager
 def open_database(place: ServerPlace) -> Iterator[Database]:
     """The database of a server: the one that is named, or one that runs as long as this process."""
-    for name in NEEDED:
-        if find_spec(name) is None:
-            hint = "install it with: pip install 'backscroll[server]'"
-            raise BackscrollError(f"the server needs the package {name}", hint)
     if place.database is not None:
         from backscroll.store.postgres.roles import refuse_unsafe_roles
 

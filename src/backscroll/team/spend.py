@@ -1,8 +1,7 @@
 """What people, teams, projects and models cost: sums over the indexes of people, each counted as its owner sees it.
 
-A sum of few people tells what each of them spent. Groups of fewer than `LEAST` people are folded into one, and so are
-further groups until that one has enough people too: no sum can be had by subtracting what is shown from the total.
-A person who agreed to be named does not count among these people: a known sum can be subtracted.
+A sum of few people tells what each of them spent. `disclosure` decides which sums a reader may see; unless the
+organisation has decided that all of them are shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -14,6 +13,7 @@ from backscroll.library.analytics.people_usage import usage_of_people
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.render.projects import project_name
 from backscroll.team.audit import record
+from backscroll.team.disclosure import ShownSum, safe_sums
 from backscroll.team.people import Person, Team, audience_name
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LEAST: Final = 5
 """So many people must have spent something for their sum to be shown."""
+NO_TEAM: Final = ""
+"""The name of the group of those who are in no team; no team has it."""
 BY: Final = ("person", "team", "project", "model")
 MAX_DOLLARS: Final = 100_000_000
 
@@ -109,8 +111,7 @@ def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -
         if by == "person":
             add(one.handle, one.handle, one.total)
         elif by == "team":
-            own = [team.name for team in known if one.handle in team.members] or ["no team"]
-            for name in own:
+            for name in [team.name for team in known if one.handle in team.members] or [NO_TEAM]:
                 add(name, one.handle, one.total)
         else:
             for name, sums in one.by(by).items():
@@ -120,49 +121,56 @@ def grouped(spent: Iterable[PersonSpend], by: str, teams: Iterable[Team] = ()) -
 
 
 @dataclass(frozen=True)
-class SmallSums:
-    """Which sums are of too few people to be shown."""
+class VisibleSums:
+    """The sums of a period that a reader may see."""
 
-    least: int = LEAST
-    agreed: frozenset[str] = frozenset()
-    """Who agreed to be named."""
+    safe: frozenset[ShownSum] | None = None
+    """None: all of them."""
 
-    def count(self, people: Set[str]) -> int:
-        """How many people hide one another in their sum."""
-        return len(people - self.agreed) if self.least > 1 else len(people)
+    def shows(self, audience: str, by: str = "", name: str = "") -> bool:
+        """Whether the sum of an audience is shown: of everything, or of one model, project or day."""
+        return self.safe is None or ShownSum(audience, by, name) in self.safe
 
-    def shows(self, people: Set[str]) -> bool:
-        """Whether what these people spent in all is shown: to everyone who agreed, or to enough."""
-        return self.count(people) >= self.least or people <= self.agreed
+    def parts(self, audience: str, by: str, groups: Sequence[Group]) -> tuple[list[Group], Group | None]:
+        """The groups that are shown of what an audience spent, and all others as one, if their sum is shown."""
+        shown = [group for group in groups if self.shows(audience, by, group.name)]
+        return shown, self.rest(audience, [group for group in groups if group not in shown])
+
+    def rest(self, audience: str, groups: Sequence[Group]) -> Group | None:
+        """Some groups as one, if the reader may see what remains of the audience without all others."""
+        if not groups or not self.shows(audience):
+            return None
+        people: set[str] = set().union(*(group.people for group in groups))
+        return Group("others", people, together(group.sums for group in groups))
 
 
-def folded(groups: Iterable[Group], small: SmallSums = SmallSums()) -> tuple[list[Group], Group | None]:  # noqa: B008
-    """The groups with enough people, and one of all others, which has enough people too, or no group is shown at all.
-
-    Subtracting what is shown from the total gives the sum of all others, not that of a few.
+def visible_sums(
+    spent: Sequence[PersonSpend], audiences: Mapping[str, Set[str]], reader: str, agreed: Set[str]
+) -> VisibleSums:
+    """The sums of these audiences, the most important first, that a reader may see in an organisation that hides small
+    ones. The reader knows what they spent themselves, and what those spent who agreed to be named.
     """
-    shown = sorted(groups, key=lambda group: (small.count(group.people), group.sums.microdollars))
-    others = Group("others")
-    while shown and (small.count(shown[0].people) < small.least or _is_small(others, small)):
-        less = shown.pop(0)
-        others = Group("others", others.people | less.people, others.sums.plus(less.sums))
-    shown.sort(key=lambda group: (-group.sums.microdollars, group.name))
-    return shown, others if others.people else None
+    known = {reader, *agreed}
+    spenders = {
+        tuple(map(_names, some)): some for some in (_with(measure, spent) for measure in range(len(Sums._fields)))
+    }
+    return VisibleSums(
+        frozenset.intersection(*(safe_sums(some, audiences, known, LEAST) for some in spenders.values()))
+    )
 
 
-def _is_small(others: Group, small: SmallSums) -> bool:
-    return bool(others.people) and small.count(others.people) < small.least
+def _with(measure: int, spent: Sequence[PersonSpend]) -> list[PersonSpend]:
+    """What people spent of one of the fields of `Sums`: a model without a price hides nobody's costs."""
+    parts = [
+        PersonSpend(one.handle, *({name: sums for name, sums in some.items() if sums[measure]}
+                                  for some in (one.models, one.projects, one.days)))
+        for one in spent
+    ]  # fmt: skip
+    return [one for one in parts if one.models]
 
 
-def folded_people(groups: Iterable[Group], small: SmallSums) -> tuple[list[Group], Group | None]:
-    """The same for groups that are one person each: who agreed is shown by name. Where the others are few, their total
-    is not shown either.
-    """
-    every = list(groups)
-    shown, others = folded((group for group in every if not group.people <= small.agreed), small)
-    shown += (group for group in every if group.people <= small.agreed)
-    shown.sort(key=lambda group: (-group.sums.microdollars, group.name))
-    return shown, others
+def _names(one: PersonSpend) -> tuple[str, ...]:
+    return (one.handle, *one.models, "", *one.projects, "", *one.days)
 
 
 def agreed_to_be_named(connection: "Connection", org: int) -> frozenset[str]:

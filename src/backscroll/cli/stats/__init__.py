@@ -34,7 +34,7 @@ COMMANDS = {
     invoke_without_command=True,
 )
 @period_options
-@global_options
+@global_options()
 @click.pass_context
 def command(context: click.Context, since: str | None, until: str | None) -> None:
     """Show numbers about your chats. Each report says what it counted and what it left out.

@@ -12,7 +12,7 @@ from backscroll.render.terminal import clean_line, plural
 
 @click.command("activity")
 @report_options
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool) -> None:
     """Show prompts by weekday and hour, in your time zone.
 

@@ -13,7 +13,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 @report_options
 @click.option("--active", is_flag=True, help="Only the open window.")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, active: bool, limit: int | None) -> None:
     """Add up tokens and costs by five-hour windows, as Claude's limits use them.
 

@@ -10,7 +10,7 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 @report_options
 @by_option("day", "week", "month", "model", "project", "chat", "pause")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show how much of the input came from the prompt cache, what that saved, and what was missed.
 

@@ -17,7 +17,7 @@ from backscroll.render.terminal import clean_line
 @click.argument("second", metavar="B")
 @period_options
 @csv_option
-@global_options
+@global_options()
 def command(first: str, second: str, since: str | None, until: str | None, as_csv: bool) -> None:
     """Show the measures of A and B side by side, with their differences.
 

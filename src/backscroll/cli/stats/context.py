@@ -10,7 +10,7 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 @report_options
 @by_option("chat", "tool", "turn", text="Chats, tools, or the turns of one chat.")
 @limit_option("rows (without it, 20 chats)")
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show what filled the context of chats, and what compactions removed.
 

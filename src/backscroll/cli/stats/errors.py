@@ -20,7 +20,7 @@ MAX_EXAMPLE_LENGTH = 300
 @limit_option("patterns", default=20)
 @click.option("--tool", metavar="NAME", help="Only errors of this tool.")
 @click.option("--examples", is_flag=True, help="Also show the latest error of each pattern, and where it is.")
-@global_options
+@global_options()
 def command(
     query: str, since: str | None, until: str | None, as_csv: bool, limit: int, tool: str | None, examples: bool
 ) -> None:

@@ -25,7 +25,7 @@ sort_option = click.option(
 @report_options
 @sort_option
 @limit_option(default=20)
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
     """Count how often files were read and changed, in how many chats, and the lines added and removed.
 

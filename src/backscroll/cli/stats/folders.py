@@ -11,7 +11,7 @@ from backscroll.cli.stats.files import sort_option
 @report_options
 @sort_option
 @limit_option(default=20)
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
     """Count how often files were read and changed, by the folder that they are in.
 

@@ -10,7 +10,7 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 @report_options
 @by_option("project", "day", "chat")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Count prompts, and how often the model was interrupted or a prompt had to be repeated.
 

@@ -21,7 +21,7 @@ LENGTHS = click.IntRange(2, 4)
     "--loops", "with_loops", is_flag=True, help="Show calls that failed three or more times in a row instead."
 )
 @limit_option(default=20)
-@global_options
+@global_options()
 def command(
     query: str, since: str | None, until: str | None, as_csv: bool, length: int | None, fold: bool, with_loops: bool,
     limit: int,

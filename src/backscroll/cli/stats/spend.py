@@ -19,7 +19,7 @@ def _filters(command: click.decorators.FC) -> click.decorators.FC:
 @by_option("why", "model", "project", "chat", "agent", "tool", "turn")
 @_filters
 @limit_option(default=20)
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int, **only: str) -> None:
     """Show what a period cost, against the equally long period before it, and why.
 

@@ -10,7 +10,7 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 @report_options
 @by_option("project", "day", "model", "chat")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show where the time went, from the timestamps in each chat.
 

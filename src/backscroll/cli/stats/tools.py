@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @report_options
 @by_option("tool", "mcp-server", "project", "model")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Count tool calls: how they ended, how long they took, how much went in and out.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @report_options
 @by_option("project", "week", "month", text="What to find topics of.")
 @limit_option()
-@global_options
+@global_options()
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show the words of prompts and titles that stand out in a project, week or month, against everything else.
 

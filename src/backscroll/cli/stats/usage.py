@@ -30,7 +30,7 @@ class UsageCommand(click.Command):
 @click.option("--breakdown", is_flag=True, help="Split each row by model.")
 @limit_option()
 @click.option("--explain", is_flag=True, help="Also list every answer that was counted, with its copies.")
-@global_options
+@global_options()
 def command(
     query: str,
     since: str | None,

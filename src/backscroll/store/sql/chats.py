@@ -15,7 +15,7 @@ COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost, c.machines"
 ALL: Final = 1 << 62
 ORDERS: Final = {
     "newest": "c.last_active desc nulls last, c.name desc",
-    "oldest": "coalesce(c.started, c.last_active) nulls first, c.name",
+    "oldest": "coalesce(c.started, c.last_active) nulls last, c.name",
     "title": "lower(c.title), c.name",
     "messages": "json_extract(c.overview, '$.messages') desc nulls last, c.name",
     "cost": "c.cost desc nulls last, c.name",

@@ -42,8 +42,8 @@ def show(request: TeamRequest) -> Html:
         el("h2", "Connect a machine"),
         el("p", "Run this command on it. It first shows what would be sent, and sends nothing until you agree:"),
         with_copy(el("pre", command, class_="command", tabindex=0), command),
-        lead="Machines that send their conversations to this server. A machine can add and remove its own; it cannot"
-        " read any.",
+        lead="Machines that send their conversations to this server. A machine can add its own, and"
+        " read and remove what it has sent itself; of everything else it can read nothing.",
     )
 
 

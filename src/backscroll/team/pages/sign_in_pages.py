@@ -210,7 +210,7 @@ def _ask_about(person: Person, machine: str, code: str) -> Html:
         el("p", "A machine named ", el("strong", machine), " wants to connect. Its terminal shows the code"),
         el("p", code, class_="code"),
         el("p", "Approve it only if your terminal shows the same code. The machine can then send conversations to this"
-           " server in your name. It cannot read any."),
+           " server in your name, and read and remove what it has sent itself, but nothing else."),
         el("form",
            el("input", type="hidden", name="code", value=code),
            el("button", "Approve this machine", name="answer", value="yes", class_="primary"),

@@ -1,15 +1,24 @@
 """Signing in through an identity provider."""
 
+from typing import Any
+
+from starlette.requests import Request
 from starlette.responses import Response
 
-from backscroll.team.context import TeamRequest, not_found, see
-from backscroll.team.oidc import REQUEST, OidcProvider
+from backscroll.team.context import TeamContext, TeamRequest, not_found, see
+from backscroll.team.oidc import REQUEST, BegunSignIn, OidcProvider
 from backscroll.team.pages.sign_in_pages import enter, local_path
+
+
+def before_start(request: Request, context: TeamContext) -> None:
+    """Ask the provider for its addresses, outside of a transaction."""
+    del request
+    _provider(context).describe_recently()
 
 
 def start(request: TeamRequest) -> Response:
     """Send the browser to the provider; what it brings back must come from the same browser."""
-    provider = _provider(request)
+    provider = _provider(request.context)
     leave = provider.begin(request.connection, local_path(request.get("next", "/")), request.get("link"))
     answer = see(leave.address)
     answer.set_cookie(
@@ -19,14 +28,24 @@ def start(request: TeamRequest) -> Response:
     return answer
 
 
+def before_callback(request: Request, context: TeamContext) -> tuple[BegunSignIn, dict[str, Any]]:
+    """Redeem the code that a browser brings back, outside of a transaction: the provider may take long to answer."""
+    provider = _provider(context)
+    state, code = (request.query_params.get(name, "") for name in ("state", "code"))
+    cookie = request.cookies.get(f"{context.cookie}-sign-in", "")
+    with context.database.transaction() as connection:
+        begun = provider.come_back(connection, state, cookie)
+    return begun, provider.redeem(begun, code)
+
+
 def callback(request: TeamRequest) -> Response:
     """Where the provider sends people back."""
-    cookie = request.http.cookies.get(f"{request.context.cookie}-sign-in", "")
-    person, after = _provider(request).finish(request.connection, request.get("state"), cookie, request.get("code"))
-    answer = enter(request, person, after, by_password=False)
+    begun, claims = request.before
+    person = _provider(request.context).finish(request.connection, begun, claims)
+    answer = enter(request, person, begun.after, by_password=False)
     answer.delete_cookie(f"{request.context.cookie}-sign-in", path="/", secure=request.context.is_secure, httponly=True)
     return answer
 
 
-def _provider(request: TeamRequest) -> OidcProvider:
-    return request.context.oidc or not_found()
+def _provider(context: TeamContext) -> OidcProvider:
+    return context.oidc or not_found()

@@ -1,5 +1,10 @@
-"""Spend of a team or of the organisation, by person, team, project and model, with a budget."""
+"""Spend of a team or of the organisation, by person, team, project and model, with a budget.
 
+While small sums are hidden, the page has calendar months: periods that overlap could be subtracted from each other.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -7,30 +12,32 @@ from starlette.responses import Response
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.query.times import parse_moment
 from backscroll.render.html.charts import Level, bar, stacked_bars
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import plural
 from backscroll.team.context import TeamRequest, not_found, see
+from backscroll.team.disclosure import BY as DIVIDED_BY
 from backscroll.team.libraries import Libraries
 from backscroll.team.pages.parts import beside, button, team_document
 from backscroll.team.people import Person, Team, people, teams
 from backscroll.team.spend import (
     BY,
     LEAST,
+    NO_TEAM,
     Group,
     PersonSpend,
-    SmallSums,
+    VisibleSums,
     agreed_to_be_named,
     budget_of,
-    folded,
-    folded_people,
     grouped,
     set_budget,
     show_small_sums,
     shows_small_sums,
     spend_of_people,
     together,
+    visible_sums,
 )
 from backscroll.web.addresses import address
 from backscroll.web.pages.spend_request import PERIODS, bounds_of_preset
@@ -42,6 +49,12 @@ if TYPE_CHECKING:
 USUAL: Final = "30d"
 HERE: Final = "/team-spend"
 DAYS_OF: Final = {"day": 1, "week": 7}
+MONTH: Final = re.compile("20[0-9]{2}-(0[1-9]|1[0-2])")
+MONTHS: Final = 12
+"""So many are offered."""
+EVERYONE: Final = "everyone"
+TEAMLESS: Final = "no team"
+"""Audiences beside teams, which have their numbers as names."""
 
 
 class Asked(NamedTuple):
@@ -52,6 +65,13 @@ class Asked(NamedTuple):
     by: str
     period: str
     now: datetime
+    has_months: bool
+    """Whether the periods are calendar months."""
+
+    @property
+    def audience(self) -> str:
+        """Whose sums these are."""
+        return EVERYONE if self.team is None else str(self.team.id)
 
     def address(self, **changes: str | int | None) -> str:
         """The same page with something changed."""
@@ -61,47 +81,61 @@ class Asked(NamedTuple):
             "period": self.period,
             **changes,
         }
-        usual = {"by": self.dimensions()[0], "period": USUAL}
+        usual = {"by": self.dimensions()[0], "period": f"{self.now:%Y-%m}" if self.has_months else USUAL}
         return address(HERE, **{name: None if usual.get(name) == value else value for name, value in given.items()})
 
     def dimensions(self) -> tuple[str, ...]:
         """By what it can be divided."""
         return ("team", "project", "model", "person") if self.team is None else ("project", "model", "person")
 
+    def periods(self) -> dict[str, str]:
+        """The periods to choose from, with what they are called."""
+        if not self.has_months:
+            return PERIODS
+        months = [self.now.replace(day=1)]
+        while len(months) < MONTHS:
+            months.append((months[-1] - timedelta(days=1)).replace(day=1))
+        return {f"{month:%Y-%m}": f"{month:%B %Y}" for month in months}
+
+    def bounds(self) -> tuple[datetime | None, datetime | None]:
+        """Start and exclusive end of the period."""
+        return _month_of(self.period, self.now) if self.has_months else bounds_of_preset(self.period, self.now)
+
 
 def show(request: TeamRequest) -> Html:
     """The page, for leads, administrators and auditors."""
     person = request.person
     choices = _choices(request)
-    asked = _asked(request, choices)
-    is_small_shown = shows_small_sums(request.connection, person.org)
-    everyone = {one.id: one.handle for one in people(request.connection, person.org)}
-    members = set(asked.team.members) if asked.team else set(everyone.values())
-    is_outside_asked = asked.team is not None and _sees_everyone(person) and not is_small_shown
-    handles = {number: handle for number, handle in everyone.items() if is_outside_asked or handle in members}
+    is_hidden = not shows_small_sums(request.connection, person.org)
+    asked = _asked(request, choices, has_months=is_hidden)
+    audiences = _audiences(request, choices)
+    members = audiences[asked.audience]
+    needed = set().union(*audiences.values()) if is_hidden else members
+    handles = {one.id: one.handle for one in people(request.connection, person.org) if one.handle in needed}
     budget = budget_of(request.connection, person.org, asked.team.id if asked.team else None)
-    libraries: Libraries = request.http.app.state.viewers.libraries
-    since, until = bounds_of_preset(asked.period, asked.now)
-    month = asked.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    by: tuple[SpentBy, ...] = ("model", "day", "project") if asked.by == "project" else ("model", "day")
-    with libraries.sums(handles) as sums:
-        found = spend_of_people(sums, handles, ReportRequest(since=since, until=until), by)
-        this_month = spend_of_people(sums, handles, ReportRequest(since=month), ["model"]) if budget else []
-    spent = [one for one in found if one.handle in members]
-    this_month = [one for one in this_month if one.handle in members]
     agreed = agreed_to_be_named(request.connection, person.org)
-    small = SmallSums(1 if is_small_shown else LEAST, agreed)
-    outside = {one.handle for one in found} - members
-    if is_outside_asked and not small.shows(outside):  # all minus this team would be their sum
-        small = SmallSums(len(everyone) + 1, agreed)
-    body = [_summary(asked, spent, small), _budget(request, asked, this_month, budget, small)]
-    known = teams(request.connection, person.org)
+    libraries: Libraries = request.http.app.state.viewers.libraries
+    since, until = asked.bounds()
+    month, _ = _month_of(f"{asked.now:%Y-%m}", asked.now)
+    by: Sequence[SpentBy] = ("model", "day", "project") if is_hidden or asked.by == "project" else ("model", "day")
+
+    def visible(spent: list[PersonSpend]) -> VisibleSums:
+        return visible_sums(spent, audiences, person.handle, agreed) if is_hidden else VisibleSums()
+
+    with libraries.sums(handles) as sums:
+        spent = spend_of_people(sums, handles, ReportRequest(since=since, until=until), by)
+        this_month = spend_of_people(sums, handles, ReportRequest(since=month), by) if budget else []
+    shown = visible(spent)
+    body = [
+        _summary(asked, _within(spent, members), shown),
+        _budget(request, asked, _within(this_month, members), budget, visible(this_month)),
+    ]
     main = [
         _tabs(asked, choices, is_everyone=_sees_everyone(person)),
         el("div", body, class_="spend-cards"),
-        _chart(asked, spent, budget, small),
-        _table(asked, grouped(spent, asked.by, known), small),
-        _rule(person, is_small_shown=is_small_shown),
+        _chart(asked, _within(spent, members), budget, shown),
+        _table(asked, _within(spent, members), teams(request.connection, person.org), shown, agreed),
+        _rule(person, is_small_shown=not is_hidden),
     ]
     return team_document("Team spend", person, HERE, *main, styles=("stats.css", "spend.css"))
 
@@ -140,19 +174,44 @@ def _choices(request: TeamRequest) -> list[Team]:
     return [team for team in found if team.id in person.leads] or not_found()
 
 
-def _asked(request: TeamRequest, choices: list[Team]) -> Asked:
+def _audiences(request: TeamRequest, choices: list[Team]) -> dict[str, Set[str]]:
+    """Everyone whose sums the asker may see on this page, by audience, the most important first."""
+    in_teams = {str(team.id): frozenset(team.members) for team in choices}
+    of_teams: dict[str, Set[str]] = dict(sorted(in_teams.items(), key=lambda one: (-len(one[1]), int(one[0]))))
+    if not _sees_everyone(request.person):
+        return of_teams
+    everyone = {one.handle for one in people(request.connection, request.person.org)}
+    return {EVERYONE: everyone, **of_teams, TEAMLESS: everyone.difference(*in_teams.values())}
+
+
+def _asked(request: TeamRequest, choices: list[Team], *, has_months: bool) -> Asked:
     person, wanted = request.person, request.get("team")
     team = next((one for one in choices if str(one.id) == wanted), None)
     if wanted and team is None:
         not_found()
     if team is None and not _sees_everyone(person):
         team = choices[0]
-    asked = Asked(team, "", request.get("period", USUAL), datetime.now().astimezone())
-    asked = asked._replace(by=request.get("by") or asked.dimensions()[0])
-    if asked.by not in BY or asked.period not in PERIODS:
-        hint = f"choose by= from {', '.join(BY)}, and period= from {', '.join(PERIODS)}"
+    asked = Asked(team, "", "", datetime.now().astimezone(), has_months)
+    period = request.get("period", f"{asked.now:%Y-%m}" if has_months else USUAL)
+    if has_months and period in PERIODS:  # a link from before small sums were hidden
+        period = f"{asked.now:%Y-%m}"
+    is_period = MONTH.fullmatch(period) if has_months else period in PERIODS
+    asked = asked._replace(by=request.get("by") or asked.dimensions()[0], period=period)
+    if asked.by not in BY or not is_period:
+        hint = f"choose by= from {', '.join(BY)}, and period= from {', '.join(asked.periods())}"
         raise UsageError("there is no such report", hint)
     return asked
+
+
+def _month_of(name: str, now: datetime) -> tuple[datetime, datetime]:
+    """Start and exclusive end of a month such as 2026-11."""
+    start = parse_moment(f"{name}-01", now)
+    following = (start.replace(day=28) + timedelta(days=4)).replace(day=1)
+    return start, parse_moment(f"{following:%Y-%m-%d}", now)
+
+
+def _within(spent: list[PersonSpend], members: Set[str]) -> list[PersonSpend]:
+    return [one for one in spent if one.handle in members]
 
 
 def _tabs(asked: Asked, choices: list[Team], *, is_everyone: bool) -> Html:
@@ -162,17 +221,17 @@ def _tabs(asked: Asked, choices: list[Team], *, is_everyone: bool) -> Html:
 
     whose = [(asked.address(team=None, by=None), "Everyone", asked.team is None)] if is_everyone else []
     whose += [(asked.address(team=one.id, by=None), one.name, asked.team == one) for one in choices]
-    periods = [(asked.address(period=name), text, name == asked.period) for name, text in PERIODS.items()]
+    periods = [(asked.address(period=name), text, name == asked.period) for name, text in asked.periods().items()]
     return join([links(whose, "Whose"), links(periods, "Period")])
 
 
-def _summary(asked: Asked, spent: list[PersonSpend], small: SmallSums) -> Html:
+def _summary(asked: Asked, spent: list[PersonSpend], shown: VisibleSums) -> Html:
     title = el("h2", asked.team.name if asked.team else "Everyone")
     if not spent:
         told = "Nothing was spent in this period."
         return el("div", title, el("strong", dollars(0)), el("span", told, class_="muted"), class_="card fact")
-    if not small.shows({one.handle for one in spent}):
-        told = f"Fewer than {LEAST} people have spent something: their sum is not shown."
+    if not shown.shows(asked.audience):
+        told = f"This sum is not shown: you could work out what fewer than {LEAST} people spent."
         return el("div", title, el("strong", "–"), el("span", told, class_="muted"), class_="card fact")
     total = together(one.total for one in spent)
     told = f"{_counted(len(spent), 'person')}, {plural(total.answers, 'answer')}, {short(total.tokens)} tokens"
@@ -181,7 +240,7 @@ def _summary(asked: Asked, spent: list[PersonSpend], small: SmallSums) -> Html:
 
 
 def _budget(
-    request: TeamRequest, asked: Asked, this_month: list[PersonSpend], budget: float | None, small: SmallSums
+    request: TeamRequest, asked: Asked, this_month: list[PersonSpend], budget: float | None, shown: VisibleSums
 ) -> Html:  # fmt: skip
     person = request.person
     may_set = person.is_administrator or (asked.team is not None and asked.team.id in person.leads)
@@ -197,7 +256,7 @@ def _budget(
         told = "Drawn as a line, and compared with this month." if may_set else "None is set."
         return el("div", title, form, el("span", told, class_="muted"), class_="card fact")
     change = el("details", el("summary", "Change"), form) if may_set else NOTHING
-    if not small.shows({one.handle for one in this_month}):
+    if not shown.shows(asked.audience):
         return el("div", title, el("strong", f"${budget:,.0f}"), change, class_="card fact")
     part = together(one.total for one in this_month).microdollars / 1e6 / budget
     meter = el("meter", f"{100 * part:.0f} %", value=f"{min(part, 1):.3f}", min=0, max=1, high="0.8", optimum=0,
@@ -207,12 +266,13 @@ def _budget(
               class_="card fact")  # fmt: skip
 
 
-def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, small: SmallSums) -> Html:
-    shown, others = folded(grouped(spent, "day"), small)
+def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, visible: VisibleSums) -> Html:
+    days = grouped(spent, "day")
+    shown = [group for group in days if visible.shows(asked.audience, "day", group.name)]
     if not shown:
         return NOTHING
     values = {"Cost": {group.name: float(group.sums.microdollars) for group in shown}}
-    since, until = bounds_of_preset(asked.period, asked.now)
+    since, until = asked.bounds()
     drawn = drawn_over_time(
         values, "day", "", (since, until), ReportRequest().local, asked.now, {}, "cost_microdollars"
     )  # fmt: skip
@@ -222,32 +282,35 @@ def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, small: 
         level = Level(budget * 1e6 / last.day * DAYS_OF[drawn.period], f"Budget a {drawn.period}")
     elif budget and drawn.period == "month":
         level = Level(budget * 1e6, "Budget a month")
-    note = f"{drawn.note} Days with fewer than {LEAST} people are left out." if others else drawn.note
+    left_out = f"Left out: days on which you could work out what fewer than {LEAST} people spent."
+    note = f"{drawn.note} {left_out}" if len(shown) < len(days) else drawn.note
     return stacked_bars(drawn.axis, drawn.series, label=f"Cost by {drawn.period}", measure="cost_microdollars",
                         note=note, level=level)  # fmt: skip
 
 
-def _table(asked: Asked, groups: list[Group], small: SmallSums) -> Html:
+def _table(
+    asked: Asked, spent: list[PersonSpend], known: Sequence[Team], visible: VisibleSums, agreed: Set[str]
+) -> Html:
     links = [
         el("a", name.title(), href=asked.address(by=name), aria_current="true" if name == asked.by else None)
         for name in asked.dimensions()
     ]
     tabs = el("nav", links, class_="tabs", aria_label="By")
-    shown, others = (folded_people if asked.by == "person" else folded)(groups, small)
+    groups = grouped(spent, asked.by, known)
+    shown, others = _divided(asked, groups, known, visible, agreed)
+    hidden = len(groups) - len(shown)
     if others:
-        names = f"{_counted(len(groups) - len(shown), asked.by)} together"
-        shown = (
-            [*shown, Group(names, others.people, others.sums)] if small.count(others.people) >= small.least else shown
-        )
+        shown = [*shown, Group(f"{_counted(hidden, asked.by)} together", others.people, others.sums)]
     if not shown:
-        told = f"Nothing to show: every sum is of fewer than {LEAST} people." if groups else "Nothing was spent."
+        told = NOT_SHOWN if groups else "Nothing was spent."
         return join([el("h2", "By ", asked.by), tabs, el("p", told, class_="muted")])
     most = max(group.sums.microdollars for group in shown)
     heads = ("Cost", "Answers", "Tokens") if asked.by == "person" else ("Cost", "Answers", "Tokens", "People")
     head = [el("th", asked.by.title(), scope="col"), el("th", el("span", "As a bar", class_="unseen"), scope="col"),
             *(el("th", name, scope="col", class_="number") for name in heads)]  # fmt: skip
     rows = [
-        el("tr", el("th", group.name, scope="row"), el("td", bar([group.sums.microdollars], most), class_="bar-cell"),
+        el("tr", el("th", group.name or TEAMLESS, scope="row"),
+           el("td", bar([group.sums.microdollars], most), class_="bar-cell"),
            *(el("td", value, class_="number", data_label=name) for name, value in zip(heads, (
                dollars(group.sums.microdollars), f"{group.sums.answers:,}", short(group.sums.tokens),
                f"{len(group.people):,}"), strict=False)))
@@ -255,10 +318,28 @@ def _table(asked: Asked, groups: list[Group], small: SmallSums) -> Html:
     ]  # fmt: skip
     table = el("table", el("caption", f"Spend by {asked.by}", class_="unseen"), el("thead", el("tr", head)),
                el("tbody", rows), class_="report cards")  # fmt: skip
-    note = NOTES.get(asked.by, "")
-    if asked.by == "person" and small.least > 1:
-        note = "Those who agreed to it, under Account, are listed by name."
+    notes = [NOTES.get(asked.by, "")]
+    if asked.by == "person" and visible.safe is not None:
+        notes.append("Those who agreed to it, under Account, are listed by name.")
+    if hidden and not others:
+        notes.append(f"Not shown: {_counted(hidden, asked.by)}.")
+    note = " ".join(filter(None, notes))
     return join([el("h2", "By ", asked.by), tabs, table, el("p", note, class_="muted") if note else NOTHING])
+
+
+def _divided(
+    asked: Asked, groups: list[Group], known: Sequence[Team], visible: VisibleSums, agreed: Set[str]
+) -> tuple[list[Group], Group | None]:
+    """The groups that are shown, and all others as one, if their sum is shown."""
+    if visible.safe is None:
+        return groups, None
+    if asked.by in DIVIDED_BY:
+        return visible.parts(asked.audience, asked.by, groups)
+    if asked.by == "team":  # they overlap: there is no sum of the others
+        audience_of: Mapping[str, str] = {NO_TEAM: TEAMLESS, **{team.name: str(team.id) for team in known}}
+        return [group for group in groups if visible.shows(audience_of[group.name])], None
+    named = [group for group in groups if group.people <= agreed]
+    return named, visible.rest(asked.audience, [group for group in groups if group not in named])
 
 
 def _counted(count: int, noun: str) -> str:
@@ -269,7 +350,8 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
     told = (
         f"Sums of fewer than {LEAST} people are shown, as the organisation decided."
         if is_small_shown
-        else f"Sums of fewer than {LEAST} people are not shown, nor anything from which they could be worked out."
+        else f"Sums of fewer than {LEAST} people besides you are not shown, nor any from which you could work them out."
+        " So the periods are months: periods that overlap could be subtracted from each other."
     )
     change = NOTHING
     if person.role == "owner":
@@ -278,6 +360,7 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
     return beside(f"{told} Seeing a sum gives no right to read the chats in it.", change, "muted")
 
 
+NOT_SHOWN: Final = f"Nothing is shown: from each of these sums you could work out what fewer than {LEAST} people spent."
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}
 NOTES: Final = {
     "team": "Someone in two teams counts in both.",
