@@ -112,6 +112,13 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def end_process(pid: int, *, at_once: bool) -> None:
+    """Ask a process to quit, or end it `at_once`, whatever it does. One that is gone or not ours is left alone."""
+    number = getattr(signal, "SIGKILL" if at_once else "SIGQUIT", signal.SIGTERM)
+    with suppress(OSError):
+        os.kill(pid, number)
+
+
 def process_exists(pid: int) -> bool:
     """Whether there is a process with this number."""
     if sys.platform == "win32":  # where signal 0 is no question but Ctrl-C

@@ -71,6 +71,14 @@ def test_an_address_that_is_not_understood_is_refused(running: Running, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("words", [("export", "s3://bucket/x"), ("migrate", "--data", "s3://bucket/x")], ids=" ".join)
+def test_an_address_is_not_taken_for_a_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run_command("server", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "s3://bucket/x is an address; give a path on this machine" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_place_that_is_in_use_is_refused(running: Running, tmp_path: Path) -> None:
     inside = running.backup(running.data / "backup")
     assert inside.returncode == 2

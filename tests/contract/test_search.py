@@ -209,6 +209,18 @@ def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:
     assert world.lists("", sort="title") == "S3 S1 S2"
 
 
+@covers("chats")
+def test_a_chat_without_a_time_is_the_last_of_a_list(new_store: NewStore) -> None:
+    drawings = {
+        "S1": "a <- - user -timestamp: no clock here\nb <- a assistant(m1) -timestamp: nor here",
+        "S2": "@ time=2026-01-05T10:00:00.000Z\nc <- - user: early\nd <- c assistant(m2): yes",
+        "S3": "@ time=2026-01-06T10:00:00.000Z\ne <- - user: late\nf <- e assistant(m3): yes",
+    }
+    desk = Desk(new_store()).draw(drawings)
+    assert desk.lists("", sort="newest") == "S3 S2 S1"
+    assert desk.lists("", sort="oldest") == "S2 S3 S1"
+
+
 def test_what_only_the_moment_knows(world: Desk) -> None:
     one, other = session_uuid("S1"), session_uuid("S2")
     now = Scope(None, live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})

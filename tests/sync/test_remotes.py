@@ -64,6 +64,12 @@ def test_a_folder_is_made_when_something_is_put(tmp_path: Path) -> None:
     assert (tmp_path / "with space" / "remote" / "a" / "b").read_bytes() == b"x"
 
 
+@pytest.mark.parametrize("url", ["file://backup/monday", "file://host", "file://"])
+def test_an_address_of_a_file_on_another_machine_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="is not a folder on this machine"):
+        open_remote(url)
+
+
 def test_a_folder_shows_nothing_that_is_being_written(tmp_path: Path) -> None:
     (tmp_path / ".syncthing.x.tmp").write_bytes(b"half")
     assert list(Folder(tmp_path).list()) == []

@@ -87,6 +87,19 @@ class Request:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class LocalPath(click.Path):
+    """A path on this machine. An address such as `s3://…` would otherwise be taken for a folder named `s3:`."""
+
+    def __init__(self, *, file_okay: bool = True) -> None:
+        super().__init__(file_okay=file_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """The path; an error for an address."""
+        if "://" in str(value):
+            self.fail(f"{value} is an address; give a path on this machine.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class UnusedOption(click.Option):
     """A global option that makes no difference to a command: it is refused, wherever it stands, and not in the help."""
 
@@ -190,7 +203,8 @@ def _less(context: click.Context, _: click.Parameter, value: int) -> None:
     _request(context).verbosity -= value
 
 
-PATH = click.Path(path_type=Path)
+PATH = LocalPath()
+FOLDER = LocalPath(file_okay=False)
 OPTIONS = {
     "home": partial(
         click.option, "--home", "homes", type=PATH, multiple=True, metavar="DIR", expose_value=False,

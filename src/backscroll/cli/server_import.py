@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.server_place import PlaceOptions, opened_server, place_options
 from backscroll.errors import UsageError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("import", short_help="Import a history for a person, or undo an import.")
-@click.argument("source", type=click.Path(path_type=Path), required=False)
+@click.argument("source", type=PATH, required=False)
 @click.option("--person", "who", metavar="EMAIL", help="Whose history it is: e-mail address or handle.")
 @click.option("--mode", type=click.Choice(["redacted", "full"]), default="redacted", show_default=True,
               help="Whether secrets are masked.")  # fmt: skip

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from backscroll.cli.options import current_request, global_options
+from backscroll.cli.options import FOLDER, current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.server_place import PlaceOptions, opened_server, place_options
 from backscroll.errors import UsageError
@@ -50,7 +50,7 @@ def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
 
 
 @click.command("export", short_help="Write the sessions of a person, a project or everyone to a folder.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 @click.option("--person", "who", metavar="EMAIL", help="Only this person, by e-mail address or handle.")
 @click.option("--org", metavar="NAME", help="Only this organisation; needed if there are several.")
 @click.option("--project", metavar="NAME", help="Only the chats of a project: a folder, or its last part.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from backscroll import system
+from backscroll.cli.options import FOLDER
 from backscroll.errors import demand_packages
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Where to store objects: a folder or s3://…; without it, in the data folder."),
         click.option("--database", envvar="BACKSCROLL_DATABASE", metavar="ADDRESS",
                      help="The PostgreSQL to use, postgresql://…; without it, one is started in the data folder."),
-        click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="BACKSCROLL_DATA",
+        click.option("--data", type=FOLDER, envvar="BACKSCROLL_DATA",
                      help="The data folder."),
     ):  # fmt: skip
         run = option(run)

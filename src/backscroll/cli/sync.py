@@ -391,11 +391,10 @@ def _watch(settings: "Settings") -> None:
 def _set_paused(name: str, *, is_paused: bool) -> None:
     from backscroll.library.syncing.remote_settings import find_remote, note_remote
 
-    request = current_request()
-    settings = request.settings()
+    settings = (request := current_request()).settings()
     find_remote(settings, name)
     note_remote(settings, name, is_paused=is_paused)
     if request.json:
         write_json({"remote": name, "is_paused": is_paused})
-        return
-    write(f"{name} is paused." if is_paused else f"{name} syncs again.")
+    else:
+        write(f"{name} is paused." if is_paused else f"{name} syncs again.")

@@ -8,7 +8,6 @@ PostgreSQL refuses to run as root; as root we run it as another user, who then o
 import logging
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -123,15 +122,13 @@ class EmbeddedPostgres:
 
         Clients are disconnected by all of them, and what was committed stays: the next start recovers it from the log.
         """
-        for number in (None, signal.SIGQUIT, signal.SIGKILL):
-            server = self._server_id()
-            if number and server:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(server, number)
+        for tries in range(3):
+            if tries and (server := self._server_id()):
+                system.end_process(server, at_once=tries > 1)
             try:
                 process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                if number is None:
+                if tries == 0:
                     log.warning(
                         "PostgreSQL in %s did not stop within %.0f seconds and is ended at once; nothing that was"
                         " committed is lost", self._folder, PATIENCE,
