@@ -193,6 +193,37 @@ def return_freed_memory() -> None:
             library.mallopt(setting, value)
 
 
+def limit_memory_of_server(descriptor: int, process: int, most: int) -> None:
+    """Limit the memory of a child of the server at the other end of a Unix socket, if we may.
+
+    Elsewhere the number may be that of any other process: on another machine, or in another container.
+    """
+    if sys.platform != "linux":
+        return
+    import socket
+    import struct
+
+    with suppress(OSError, ValueError, IndexError), socket.socket(fileno=os.dup(descriptor)) as connection:
+        if connection.family == socket.AF_UNIX:
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            server, owner, group = struct.unpack("3i", peer)
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+            if server and int(stat.rpartition(")")[2].split()[1]) == server:
+                _limit_memory(process, most, owner, group)
+
+
+def _limit_memory(process: int, most: int, owner: int, group: int) -> None:
+    """Limit the memory of a process. Not even root may do so in most containers, only its owner."""
+    if owner in (0, user_id()):
+        resource.prlimit(process, resource.RLIMIT_DATA, (most, most))
+    elif user_id() == 0:
+        import subprocess
+
+        words = ["prlimit", f"--pid={process}", f"--data={most}"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(words, check=False, user=owner, group=group, extra_groups=[], **quiet)  # noqa: S603
+
+
 def free_files(folder: Path) -> int | None:
     """How many more files the disk of a folder has room for; None if it sets no limit, or does not say."""
     if sys.platform == "win32":

@@ -20,7 +20,8 @@ from psycopg.sql import SQL, Identifier
 
 from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, CannotRunPostgres, EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate
-from backscroll.store.postgres.roles import OWNER, prepare_database
+from backscroll.store.postgres.prepare import prepare_database
+from backscroll.store.postgres.roles import OWNER
 
 HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
 """Settings that would lose data in a power cut. Tests of faults use none of them."""

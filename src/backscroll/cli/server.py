@@ -214,6 +214,7 @@ def _serve(
             on_ready=ready,
             trusted_proxies=networks_of(web["trusted_proxies"]),
             log=_log_line if web["log_requests"] else None,
+            sql_password=os.environ.get("BACKSCROLL_SQL_PASSWORD"),
         )
 
 

@@ -154,13 +154,14 @@ def serve_web(
     demo_links: Mapping[str, str] | None = None,
     trusted_proxies: Sequence[Network] = (),
     log: WriteLine | None = None,
+    sql_password: str | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`: at a socket that listens, else at one of its own."""
     listener = listener or listen_for_web(host, port, url)
     try:
         connections = Connections(body_seconds=BODY_SECONDS)
-        viewers = Viewers(Libraries(place.data, database), connections)
+        viewers = Viewers(Libraries(place.data, database, sql_password), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         with database.transaction() as connection:
