@@ -220,8 +220,7 @@ def _limit_memory(process: int, most: int, owner: int, group: int) -> None:
         import subprocess
 
         words = ["prlimit", f"--pid={process}", f"--data={most}"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run(words, check=False, user=owner, group=group, extra_groups=[], **quiet)  # noqa: S603
+        subprocess.run(words, check=False, capture_output=True, user=owner, group=group, extra_groups=())  # noqa: S603
 
 
 def free_files(folder: Path) -> int | None:

@@ -322,6 +322,13 @@ def prepare(database: Database) -> list[str]:
     return done
 
 
+def sql_login_statements() -> str:
+    """What a superuser runs in a database that is not ours, for people's own SQL."""
+    from backscroll.store.postgres.sql_login import preparation
+
+    return preparation()
+
+
 @contextmanager
 def database_for_web(place: ServerPlace, database: Database) -> Iterator[Database]:
     """The database as a web process uses it: in one of ours, as a role of its own; a named one as it was named."""

@@ -1,4 +1,4 @@
-"""Create the roles and the database of a server, as a superuser; deploy/postgres/prepare.sql does the same with psql."""
+"""Create the roles and the database of a server, as a superuser. deploy/postgres/prepare.sql does so for psql."""
 
 from typing import Final
 

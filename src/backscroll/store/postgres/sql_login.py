@@ -39,8 +39,9 @@ HINT: Final = (
 
 def login_address(address: str, password: str | None = None) -> str:
     """The same database for `backscroll_sql`; without a password, libpq looks for one."""
-    parts = {name: value for name, value in conninfo_to_dict(address).items() if name not in ("user", "password")}
-    return make_conninfo(**parts, user=SQL_LOGIN, **({"password": password} if password else {}))
+    parts = conninfo_to_dict(address, user=SQL_LOGIN)
+    parts.pop("password", None)
+    return make_conninfo("", **parts, **({"password": password} if password else {}))
 
 
 def preparation() -> str:
@@ -84,8 +85,8 @@ select message from (
 """
 EXPOSED: Final = f"""
 select kind, name, taken, given from (
-  select 'routine' as kind, format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as name,
-    'execute' as taken, 'execute' as given
+  select 'routine' as kind, 'execute' as taken, 'execute' as given,
+    format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as name
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
   where (p.provolatile = 'v' and p.proname not in ({", ".join(f"'{name}'" for name in VOLATILE)})
       or p.provolatile = 's' and format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) ~ '{TELLING}'
@@ -97,21 +98,21 @@ select kind, name, taken, given from (
     and n.nspname <> '{VIEWS_SCHEMA}'
     and has_schema_privilege('{SQL_LOGIN}', n.oid, 'usage') and has_function_privilege('{SQL_LOGIN}', p.oid, 'execute')
   union all
-  select 'table', format('%I.%I', n.nspname, c.relname), 'all',
-    case when has_table_privilege('{SQL_LOGIN}', c.oid, 'select') then 'select' end
+  select 'table', 'all', case when has_table_privilege('{SQL_LOGIN}', c.oid, 'select') then 'select' end,
+    format('%I.%I', n.nspname, c.relname)
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'v', 'm', 'f', 'p', 'S') and n.nspname <> '{VIEWS_SCHEMA}'
     and (has_table_privilege('{SQL_LOGIN}', c.oid, 'select, insert, update, delete, truncate, references, trigger')
       or has_any_column_privilege('{SQL_LOGIN}', c.oid, 'select, insert, update, references'))
   union all
-  select 'language', quote_ident(lanname), 'usage', 'usage' from pg_language
+  select 'language', 'usage', 'usage', quote_ident(lanname) from pg_language
   where lanname <> 'sql' and lanpltrusted and has_language_privilege('{SQL_LOGIN}', oid, 'usage')
   union all
-  select 'schema', quote_ident(nspname), 'create', null from pg_namespace
+  select 'schema', 'create', null, quote_ident(nspname) from pg_namespace
   where has_schema_privilege('{SQL_LOGIN}', oid, 'create')
   union all
-  select 'database', quote_ident(current_database()), right_name, null from unnest(array['create', 'temporary']) right_name
-  where has_database_privilege('{SQL_LOGIN}', current_database(), right_name)
+  select 'database', taken, null, quote_ident(current_database()) from unnest(array['create', 'temporary']) taken
+  where has_database_privilege('{SQL_LOGIN}', current_database(), taken)
 ) exposed
 """  # noqa: S608 - names of ours
 """What the login may use besides the views: a kind, a name, the right to take from it, and the one that the server's
@@ -146,4 +147,4 @@ begin
   end loop;
 end
 $$;
-""".lstrip()
+""".lstrip()  # noqa: S608 - names of ours

@@ -89,22 +89,27 @@ class StatementStream:
 
     def _results(self) -> list[PGresult]:
         """All results of what was sent."""
-        return list(iter(self._next, None))  # type: ignore[arg-type]
+        return list(iter(self._next, None))
 
     def _next(self) -> PGresult | None:
-        """The next result, when it has arrived; None after the last one."""
+        """The next result; None after the last one. An error is raised when PostgreSQL is ready for more."""
+        result = self._receive()
+        if result is None or result.status in GOOD:
+            return result
+        rest: PGresult | None = result
+        while rest is not None and rest.status in (*GOOD, ExecStatus.FATAL_ERROR):
+            rest = self._receive()
+        raise self._error(result)
+
+    def _receive(self) -> PGresult | None:
+        """What PostgreSQL sends next, when it has arrived."""
         while self._pgconn.flush():
             self._wait(select.POLLIN | select.POLLOUT)
             self._pgconn.consume_input()
         while self._pgconn.is_busy():
             self._wait(select.POLLIN)
             self._pgconn.consume_input()
-        result = self._pgconn.get_result()
-        if result is None or result.status in GOOD:
-            return result
-        with suppress(BackscrollError):
-            self._results()  # PostgreSQL is ready for the next statement after the last one
-        raise self._error(result)
+        return self._pgconn.get_result()
 
     def _wait(self, event: int) -> None:
         self._poll.register(self._pgconn.socket, event)
@@ -132,10 +137,8 @@ class StatementStream:
             if self._pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
                 self._ends = time.monotonic() + CANCEL_SECONDS
                 self._connection.cancel_safe(timeout=CANCEL_SECONDS)
-                while True:
-                    with suppress(BackscrollError):
-                        if self._next() is None:
-                            return
+                while (result := self._receive()) is not None and result.status in (*GOOD, ExecStatus.FATAL_ERROR):
+                    pass
 
 
 def _array(data: bytes) -> Iterator[bytes | None]:
