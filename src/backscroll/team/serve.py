@@ -18,7 +18,7 @@ import uvicorn
 
 from backscroll import system
 from backscroll.disk import private_folder
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, NoPermission, UsageError
 from backscroll.httpd.connections import Connections
 from backscroll.httpd.listening import LOOPBACK, address_of, listen, names_of, url_of
 from backscroll.httpd.server import server_config
@@ -320,6 +320,18 @@ def prepare(database: Database) -> list[str]:
     with database.transaction() as connection:
         grant_to_web(connection)
     return done
+
+
+def why_sql_is_off(database: Database) -> BackscrollError | None:
+    """Why people's own SQL does not run in this database, if it does not."""
+    from backscroll.store.postgres.sql_login import require_safe_login
+
+    try:
+        with database.transaction() as connection:
+            require_safe_login(connection)
+    except NoPermission as error:
+        return error
+    return None
 
 
 def sql_login_statements() -> str:
