@@ -89,12 +89,13 @@ def _connect(login: str, build: int, seconds: float) -> Session:
             connect_timeout=CONNECT_SECONDS,
         )  # fmt: skip
     except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1][:300]
+        # Not the address: people read it, who need not know where the database is.
+        reason = str(error).rpartition("FATAL:")[2].strip().splitlines()[0][:300] if "FATAL:" in str(error) else ""
         if "too many connections" in reason:
             raise Busy("too many SQL statements are running", "try again in a moment") from error
         raise NoPermission(
-            f"SQL is off on this server: cannot connect as {SQL_LOGIN}: {reason}",
-            "give its password to the server in BACKSCROLL_SQL_PASSWORD",
+            f"SQL is off on this server: cannot connect as {SQL_LOGIN}: {reason or 'the database does not answer'}",
+            "an operator gives its password to server web in BACKSCROLL_SQL_PASSWORD",
         ) from error
 
 
