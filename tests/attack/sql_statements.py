@@ -56,6 +56,12 @@ SEVERAL: Final = (
     "select 1) as a; commit; import foreign schema x from server y into z; select * from (select 1",
     "select 1) as a; commit; reassign owned by backscroll_sql to backscroll; select * from (select 1",
 )  # fmt: skip
+OUT: Final = "select 1) as a; commit; "
+WRITABLE: Final = (
+    "set default_transaction_read_only = off; commit; set statement_timeout = 0; set search_path = team, backscroll; "
+)
+READ_WRITE: Final = tuple(one.replace(OUT, OUT + WRITABLE) for one in SEVERAL if one.startswith(OUT))
+"""The same after the defaults of the session were changed."""
 COMMENTS: Final = (
     "select 1 -- ",
     "select 1 --\n) as a; select 2 --",
@@ -423,6 +429,6 @@ MEMORY: Final = (
     "select " + ",".join(["1"] * 1700),
 )
 STATEMENTS: Final = (
-    *SEVERAL, *COMMENTS, *COMMANDS, *WRITING_CTES, *TABLES, *FUNCTIONS, *SETTINGS, *PREPARED, *LARGE_OBJECTS, *LOCKS,
+    *SEVERAL, *READ_WRITE, *COMMENTS, *COMMANDS, *WRITING_CTES, *TABLES, *FUNCTIONS, *SETTINGS, *PREPARED, *LARGE_OBJECTS, *LOCKS,
     *ERRORS, *READING, *WAITING,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """People's own SQL on PostgreSQL: how it is sent, as whom, within which limits, and where it is off."""
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,19 @@ def test_rows_and_bytes_are_limited(store: PgStore) -> None:
 def test_memory_of_the_process_in_postgresql_is_limited(store: PgStore) -> None:
     with pytest.raises(OutOfMemory, match="too much memory"):
         answer(store, "select length(string_agg(repeat('x', 1000), '')) from generate_series(1, 1000000)", seconds=60)
+
+
+def test_a_statement_lets_others_go_first(store: PgStore) -> None:
+    with sql_session(store._connection, login_address(store.address), 5) as session:
+        process = session.info.backend_pid
+        assert os.getpriority(os.PRIO_PROCESS, process) > os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_statement_that_waits_for_a_table_says_so(store: PgStore) -> None:
+    with psycopg.connect(store.address) as connection:
+        connection.execute("lock table backscroll.chats in access exclusive mode")
+        with pytest.raises(Busy, match="rewritten"):
+            answer(store, "select * from v_chats")
 
 
 def test_a_statement_is_stopped_even_if_its_own_limit_is_gone(store: PgStore) -> None:

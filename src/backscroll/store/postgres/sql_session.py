@@ -110,7 +110,7 @@ def _register(connection: PgConnection, number: int, session: Session) -> None:
         raise NoPermission(
             "SQL is off on this server: it is not connected with PostgreSQL itself but with a pooler", HINT
         )
-    system.limit_memory_of_server(session.fileno(), process, MEMORY)
+    system.restrain_child_of_server(session.fileno(), process, MEMORY)
 
 
 def _give_place_back(connection: PgConnection, number: int, *, is_over: bool) -> None:

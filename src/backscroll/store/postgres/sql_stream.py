@@ -17,7 +17,7 @@ from psycopg import errors
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
-from backscroll.errors import BackscrollError, OutOfMemory, StorageError, UsageError
+from backscroll.errors import BackscrollError, Busy, OutOfMemory, StorageError, UsageError
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.texts import from_stored
 from backscroll.store.reader import StatementResult
@@ -127,6 +127,8 @@ class StatementStream:
             return OutOfMemory("SQL: the statement needs too much memory", "ask for less at once")
         if state == errors.ConfigurationLimitExceeded.sqlstate:
             return StorageError("SQL: the statement needs too much room for temporary files", "ask for less at once")
+        if state == errors.LockNotAvailable.sqlstate:
+            return Busy("the tables are being rewritten", "try again in a moment")
         if state in (errors.AdminShutdown.sqlstate, errors.CrashShutdown.sqlstate):
             return StorageError(f"the database stopped: {message}", "try again in a moment")
         return UsageError(f"SQL: {MESSAGES.get(message, message)}", SEES)
