@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,29 @@ def started(folder: Path, *words: str) -> Iterator[str]:
             assert process.stdout
             (address,) = re.findall(r"http://\S+", process.stdout.readline())
             yield address
+            for process_id in (process.pid, *children(process.pid)):
+                assert peak(process_id) < 400_000, "kilobytes"
         finally:
             process.terminate()
             process.communicate()
+
+
+def children(process: int) -> list[int]:
+    """The web processes and the worker of a server."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == process:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def peak(process: int) -> int:
+    """The most memory that a process had."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
+    measured = re.search(r"VmHWM:\s+(\d+)", status)
+    assert measured
+    return int(measured[1])
 
 
 @pytest.fixture
