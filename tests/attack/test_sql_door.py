@@ -16,7 +16,7 @@ import pytest
 from backscroll.errors import BackscrollError, Busy, UsageError
 from backscroll.store.postgres import user_sql
 from backscroll.store.postgres.connection import PgConnection
-from backscroll.store.postgres.embedded import DATABASE, SUPERUSER
+from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.prepare import prepare_cluster
 from backscroll.store.postgres.sql_session import MOST, MOST_OF_A_PERSON
 from backscroll.store.postgres.sql_stream import StatementStream, TookTooLong
@@ -142,6 +142,21 @@ def test_the_checks_see_what_changes(attacked: World) -> None:
     assert ("LogicalMessage", "MESSAGE") in messages_since(attacked, place)
     assert leaks(attacked, attacked.ask("select title from v_chats", BEN).rows)
     assert not leaks(attacked, attacked.ask("select title from v_chats").rows)
+
+
+@pytest.mark.all
+def test_with_both_walls_gone_the_attack_succeeds(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it did once: so the walls are what holds."""
+    monkeypatch.setattr(user_sql, "sql_session", as_reader)
+    monkeypatch.setattr(user_sql, "StatementStream", SimpleProtocol)
+    escape = f"{OUT}{WRITABLE}reset role; set team.org = 'all'; "
+    with world(postgres) as open_to_all:
+        with pytest.raises(AssertionError, match="argon2id"):
+            check(open_to_all, [f"{escape}select * from (select password from team.person"])
+        with pytest.raises(AssertionError, match=r"team\.person"):
+            check(
+                open_to_all, [f"{escape}update person set role = 'owner' where handle = 'ada'; select * from (select 1"]
+            )
 
 
 def test_the_statement_that_left_once(attacked: World) -> None:
