@@ -12,7 +12,9 @@ import yaml
 
 from backscroll.cli.server import command
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
-from backscroll.store.postgres.roles import EXTENSIONS, FORBIDDEN, OWNER, READER, SHARED_READER, WEB
+from backscroll.store.postgres.prepare import EXTENSIONS
+from backscroll.store.postgres.roles import OWNER, READER, SHARED_READER, SQL_LOGIN, WEB
+from backscroll.store.postgres.sql_login import EXPOSED, preparation
 from backscroll.team.app import ROUTES
 from tests.support.examples import ROOT
 from tests.support.postgres import postgres
@@ -36,7 +38,8 @@ def variables() -> set[str]:
     """What `backscroll server` and its parts read from the environment."""
     parts = [command, *(command.get_command(click.Context(command), name) for name in ("web", "worker", "migrate"))]
     options = [parameter for part in parts if part is not None for parameter in part.params]
-    return {str(option.envvar) for option in options if option.envvar} | {"BACKSCROLL_OIDC_SECRET"}
+    named = {str(option.envvar) for option in options if option.envvar}
+    return named | {"BACKSCROLL_OIDC_SECRET", "BACKSCROLL_SQL_PASSWORD"}
 
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if CALL.search(text)])
@@ -77,11 +80,14 @@ def test_only_web_connects_as_the_role_with_fewer_rights() -> None:
             given["PGPASSWORD"] == f"${{{variable}:?see .env.example}}" == services["database"]["environment"][variable]
         )
         assert f"\n{variable}=\n" in TEXTS[".env.example"]
+    assert services["web"]["environment"]["BACKSCROLL_SQL_PASSWORD"] == "${SQL_PASSWORD:?see .env.example}"
+    assert not any("BACKSCROLL_SQL_PASSWORD" in services[name]["environment"] for name in ("worker", "migrate"))
     pod = TEXTS["helm/backscroll/templates/deployment.yaml"]
     web, _, worker = pod.partition("- name: worker")
     owner = 'include "backscroll.owner"'
     for part, is_web in ((web, True), (worker, False), (TEXTS["helm/backscroll/templates/migrate.yaml"], False)):
         assert (owner not in part, ".database.webAddress" in part, ".passwordSecret.webKey" in part) == (is_web,) * 3
+        assert (".passwordSecret.sqlKey" in part) == is_web
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
@@ -130,24 +136,22 @@ def test_the_database_is_prepared_as_the_server_prepares_its_own() -> None:
     script = TEXTS["postgres/prepare.sql"]
     for role in (OWNER, WEB, READER, SHARED_READER):
         assert re.search(rf"create role {role} \w+ nosuperuser nobypassrls nocreatedb nocreaterole", script)
-    assert set(re.findall(r"create extension (\w+);", script)) == set(EXTENSIONS)
-    assert re.findall(r"'(\w+\([^)]*\))'", script) == list(FORBIDDEN)
+    assert set(re.findall(r"create extension if not exists (\w+);", script)) == set(EXTENSIONS)
+    assert preparation() in script
 
 
-def test_only_the_server_may_call_functions_that_change_more_than_rows(postgres: EmbeddedPostgres) -> None:
-    inside = TEXTS["postgres/prepare.sql"].partition("\\connect backscroll")[2].encode()
-    right = "select has_function_privilege(%s, 'pg_catalog.' || %s, 'execute')"
+def test_the_login_for_sql_may_use_nothing_in_a_prepared_database(postgres: EmbeddedPostgres) -> None:
+    inside = TEXTS["postgres/prepare.sql"].partition("\\connect backscroll")[2].partition("\\if ")[0].encode()
     with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
         connection.execute("create database prepared template template0")
         with psycopg.connect(postgres.url(SUPERUSER, "prepared"), autocommit=True) as prepared:
-
-            def may_call(role: str) -> set[tuple[bool, ...] | None]:
-                return {prepared.execute(right, (role, name)).fetchone() for name in FORBIDDEN}
-
-            assert may_call(READER) == {(True,)}
             prepared.execute(inside)
-            assert may_call(READER) == {(False,)}
-            assert may_call(OWNER) == may_call(WEB) == {(True,)}
+            assert prepared.execute(EXPOSED.encode()).fetchall() == []
+            prepared.execute(inside)  # it can be run again
+            for role, may in ((SQL_LOGIN, False), (READER, False), (OWNER, True), (WEB, True), ("pg_monitor", True)):
+                for function in ("pg_advisory_lock(bigint)", "pg_logical_emit_message(boolean, text, text, boolean)"):
+                    right = prepared.execute("select has_function_privilege(%s, %s, 'execute')", (role, function))
+                    assert right.fetchone() == (may,), (role, function)
         connection.execute("drop database prepared with (force)")
 
 

@@ -200,6 +200,39 @@ def return_freed_memory() -> None:
             library.mallopt(setting, value)
 
 
+def restrain_child_of_server(descriptor: int, process: int, memory: int) -> None:
+    """Limit the memory of a process, and let others go first, if we may and if it is a child of the server at the other
+    end of a Unix socket. Elsewhere the number may be that of any process: on another machine, or in another container.
+    """
+    if sys.platform != "linux":
+        return
+    import socket
+    import struct
+
+    with suppress(OSError, ValueError, IndexError), socket.socket(fileno=os.dup(descriptor)) as connection:
+        if connection.family == socket.AF_UNIX:
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            server, owner, group = struct.unpack("3i", peer)
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+            if server and int(stat.rpartition(")")[2].split()[1]) == server:
+                _restrain(process, memory, owner, group)
+
+
+def _restrain(process: int, memory: int, owner: int, group: int) -> None:
+    """Only the owner of a process may do so in most containers, not even root."""
+    if owner == user_id():
+        resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
+        os.setpriority(os.PRIO_PROCESS, process, NICENESS)
+    elif user_id() == 0:
+        import subprocess
+
+        words = ["sh", "-c", 'prlimit --pid="$1" --data="$2"; renice -n "$3" -p "$1"', "sh"]
+        subprocess.run(  # noqa: S603
+            [*words, str(process), str(memory), str(NICENESS)],
+            check=False, capture_output=True, user=owner, group=group, extra_groups=(),
+        )  # fmt: skip
+
+
 def free_files(folder: Path) -> int | None:
     """How many more files the disk of a folder has room for; None if it sets no limit, or does not say."""
     if sys.platform == "win32":

@@ -21,7 +21,8 @@ from psycopg.sql import SQL, Identifier
 
 from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate
-from backscroll.store.postgres.roles import OWNER, prepare_database
+from backscroll.store.postgres.prepare import prepare_database
+from backscroll.store.postgres.roles import OWNER
 from backscroll.team.database import Database
 from backscroll.team.serve import prepare
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from backscroll.errors import UsageError
 from backscroll.library import StoredChat
 from backscroll.library.library import Library
 from backscroll.library.searching.search import FoundChat
@@ -20,6 +21,17 @@ QUERIES = (
     "tool:bash", "role:prompt", "is:error", "project:shop", "owner:ada shop", "owner:team the", "flakky", "nowhere",
 )  # fmt: skip
 EVER = {"ever": datetime(2000, 1, 1, tzinfo=UTC)}
+
+
+def test_what_others_share_cannot_be_asked_with_sql(demo: DemoServed) -> None:
+    """A statement would read the whole library of its owner."""
+    for handle in ("ada", "ben", "liz"):
+        with _opened(demo, handle) as (together, each):
+            assert together.sql("select count(*) > 0 from v_chats").rows == [(True,)]
+            assert len(each) > 1
+            for library in each[1:]:
+                with pytest.raises(UsageError, match="what others share"):
+                    library.sql("select 1")
 
 
 @contextmanager

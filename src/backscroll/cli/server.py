@@ -11,7 +11,7 @@ import click
 from backscroll import system
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import heading, write, write_json
+from backscroll.cli.output import heading, write, write_json, write_note
 from backscroll.cli.server_backup import server_backup, server_restore
 from backscroll.cli.server_import import server_import
 from backscroll.cli.server_people import COMMANDS
@@ -170,10 +170,13 @@ def server_migrate(where: PlaceOptions) -> None:
     Example:
       backscroll server migrate --database postgresql://…
     """
-    from backscroll.team.serve import open_database, prepare
+    from backscroll.team.serve import open_database, prepare, why_sql_is_off
 
     with open_database(where.place()) as opened:
         done = prepare(opened)
+        problem = why_sql_is_off(opened)
+    if problem is not None:
+        write_note(f"{problem.message}\nnext: {problem.hint}")
     if current_request().json:
         write_json({"migrations": done})
     else:
@@ -214,6 +217,7 @@ def _serve(
             on_ready=ready,
             trusted_proxies=networks_of(web["trusted_proxies"]),
             log=_log_line if web["log_requests"] else None,
+            sql_password=os.environ.get("BACKSCROLL_SQL_PASSWORD"),
         )
 
 

@@ -1,4 +1,4 @@
-"""`backscroll server erase`, `export` and `allow-passwords`: what an operator does for people."""
+"""`backscroll server erase`, `export`, `allow-passwords` and `sql-login`: what an operator does for people."""
 
 from pathlib import Path
 
@@ -106,4 +106,22 @@ def server_allow_passwords(org: str | None, owner: str | None, where: PlaceOptio
         write(f"{owner} chooses a new password at the address of the server followed by {link}")
 
 
-COMMANDS = (server_allow_passwords, server_erase, server_export)
+@click.command("sql-login", short_help="Print what turns people's own SQL on, for a database of yours.")
+@global_options(unused=("home", "library", "demo", "json"))
+def server_sql_login() -> None:
+    """Print the statements that create the login for people's own SQL, for a superuser to run in the database.
+
+    The server's own PostgreSQL needs no such step. The login may read the documented views of one person, and do
+    nothing else. Then set its password with `\\password backscroll_sql`, give it to `server web` in
+    BACKSCROLL_SQL_PASSWORD, and run `server migrate`.
+
+    \b
+    Example:
+      backscroll server sql-login | psql --set ON_ERROR_STOP=1 postgresql://postgres@db.example.org/backscroll
+    """
+    from backscroll.team.serve import sql_login_statements
+
+    write(sql_login_statements().rstrip("\n"))
+
+
+COMMANDS = (server_allow_passwords, server_erase, server_export, server_sql_login)

@@ -262,6 +262,8 @@ class Library:
 
     def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> StatementResult:
         """Run a read-only statement about the whole library, whichever homes are open."""
+        if self._only_chats is not None:
+            raise UsageError("what others share cannot be asked with SQL", "search it, or read a chat")
         return self.store.within(EVERYTHING).sql(statement, limit, seconds)
 
     def views(self) -> list[SqlView]:

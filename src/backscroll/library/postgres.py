@@ -12,18 +12,19 @@ from backscroll.store.postgres.store import PgStore, outdated
 
 
 def postgres_library(
-    settings: Settings, address: str, number: int, *, keeps: bool = True, only_chats: Sequence[str] | None = None
-) -> Library:
+    settings: Settings, address: str, number: int, *, keeps: bool = True, only_chats: Sequence[str] | None = None,
+    sql_login: str | None = None,
+) -> Library:  # fmt: skip
     """The library of a person, whose rows in the database have this number; no home of this machine is part of it.
 
     Without `keeps` the archive is not changed; with `only_chats` nothing but these chats is shown.
     """
-    return Library(settings, [], postgres_store(address, number), keeps=keeps, only_chats=only_chats)
+    return Library(settings, [], postgres_store(address, number, sql_login), keeps=keeps, only_chats=only_chats)
 
 
-def postgres_store(address: str, number: int) -> Store:
-    """The index of a person, whose rows in the database have this number."""
-    return PgStore(address, number)
+def postgres_store(address: str, number: int, sql_login: str | None = None) -> Store:
+    """The index of a person, whose rows in the database have this number. `sql_login` is the address for their SQL."""
+    return PgStore(address, number, sql_login)
 
 
 def shared_store(address: str, shared: Mapping[int, Set[str]]) -> Store:

@@ -18,6 +18,7 @@ from backscroll.library.library import Library
 from backscroll.library.pool import LibraryOpener
 from backscroll.library.postgres import postgres_library, postgres_store, shared_store, sums_of_people
 from backscroll.settings import Settings
+from backscroll.store.postgres.sql_login import login_address
 from backscroll.team.merged_library import MergedLibrary, SharedLibraries
 from backscroll.team.shared_library import SharedLibrary
 
@@ -33,8 +34,10 @@ STATE: Final = "team.sqlite"
 class Libraries:
     """Opens libraries of people. Archives and marks lie in the data folder, indexes in the database."""
 
-    def __init__(self, data: Path, database: "Database") -> None:
+    def __init__(self, data: Path, database: "Database", sql_password: str | None = None) -> None:
+        """`sql_password` is that of the login for people's own SQL, if it needs one."""
         self._data, self._database = data, database
+        self._sql_login = login_address(database.address, sql_password)
         self._numbers: dict[str, int] = {}
 
     def settings(self, handle: str) -> Settings:
@@ -51,7 +54,7 @@ class Libraries:
         number = self.number(handle)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
-            return postgres_library(settings, self._database.address, number, keeps=False)
+            return postgres_library(settings, self._database.address, number, keeps=False, sql_login=self._sql_login)
 
         return opened
 
@@ -81,7 +84,7 @@ class Libraries:
         number = self.number(reader)
 
         def opened(settings: Settings, _: Sequence[Home]) -> Library:
-            store = postgres_store(self._database.address, number)
+            store = postgres_store(self._database.address, number, self._sql_login)
             others = SharedLibraries(reader, teammates, frozenset(shared), partial(self.shared, reader, shared))
             return MergedLibrary(settings, store, others)
 

@@ -17,7 +17,7 @@ import uvicorn
 
 from backscroll import system
 from backscroll.disk import private_folder
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, NoPermission, UsageError
 from backscroll.httpd.connections import Connections
 from backscroll.httpd.listening import LOOPBACK, address_of, listen, names_of, url_of
 from backscroll.httpd.server import server_config
@@ -148,13 +148,14 @@ def serve_web(
     demo_links: Mapping[str, str] | None = None,
     trusted_proxies: Sequence[Network] = (),
     log: WriteLine | None = None,
+    sql_password: str | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`: at a socket that listens, else at one of its own."""
     listener = listener or listen_for_web(host, port, url)
     try:
         connections = Connections(body_seconds=BODY_SECONDS)
-        viewers = Viewers(Libraries(place.data, database), connections)
+        viewers = Viewers(Libraries(place.data, database, sql_password), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
         with database.transaction() as connection:
@@ -313,6 +314,25 @@ def prepare(database: Database) -> list[str]:
     with database.transaction() as connection:
         grant_to_web(connection)
     return done
+
+
+def why_sql_is_off(database: Database) -> BackscrollError | None:
+    """Why people's own SQL does not run in this database, if it does not."""
+    from backscroll.store.postgres.sql_login import require_safe_login
+
+    try:
+        with database.transaction() as connection:
+            require_safe_login(connection)
+    except NoPermission as error:
+        return error
+    return None
+
+
+def sql_login_statements() -> str:
+    """What a superuser runs in a database that is not ours, for people's own SQL."""
+    from backscroll.store.postgres.sql_login import preparation
+
+    return preparation()
 
 
 @contextmanager

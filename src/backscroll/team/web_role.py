@@ -35,6 +35,11 @@ and names and sizes of files. No texts.
 """
 
 
+SESSIONS: Final = "sql_sessions"
+"""Where it writes down which build a statement of a person reads."""
+SESSIONS_RIGHTS: Final = "select, insert, update, delete"
+
+
 def as_web(address: str) -> str:
     """The same database for a web process."""
     return make_conninfo(address, user=WEB)
@@ -53,6 +58,7 @@ def grant_to_web(connection: "Connection") -> None:
         connection.execute(_said("grant usage on schema {schema} to {web}", schema))
     for (table,) in tables:
         connection.execute(_said(f"grant {_rights(str(table))} on {{schema}}.{{table}} to {{web}}", SCHEMA, str(table)))
+    connection.execute(_said(f"grant {SESSIONS_RIGHTS} on {{schema}}.{{table}} to {{web}}", INDEX, SESSIONS))
     for table, condition in OF_INDEX.items():
         connection.execute(_said("grant select on {schema}.{table} to {web}", INDEX, table))
         if condition:
@@ -67,7 +73,11 @@ def demand_rights(connection: "Connection") -> None:
     name = connection.info.user
     held = {(schema, table): set(rights) for schema, table, rights in connection.execute(HELD, ([SCHEMA, INDEX],))}
     own = sorted(table for schema, table in held if schema == SCHEMA)
-    wanted = [*((SCHEMA, table, _rights(table)) for table in own), *((INDEX, table, "select") for table in OF_INDEX)]
+    wanted = [
+        *((SCHEMA, table, _rights(table)) for table in own),
+        *((INDEX, table, "select") for table in OF_INDEX),
+        (INDEX, SESSIONS, SESSIONS_RIGHTS),
+    ]
     for schema, table, rights in wanted:
         if not own or (schema, table) not in held:
             raise NoPermission("this database has no tables of a server yet", "run backscroll server migrate first")

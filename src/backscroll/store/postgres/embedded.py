@@ -22,7 +22,8 @@ from typing import Any, Final, Self
 from backscroll import system
 from backscroll.disk import FileLock, private_folder
 from backscroll.errors import BackscrollError, NotInstalled
-from backscroll.store.postgres.roles import OWNER, WEB, prepare_cluster
+from backscroll.store.postgres.prepare import prepare_cluster
+from backscroll.store.postgres.roles import OWNER, SQL_LOGIN, WEB
 
 PATIENCE: Final = 60.0
 """Seconds for what usually takes less than one: the machine may be busy."""
@@ -232,7 +233,7 @@ class EmbeddedPostgres:
 
     def _start_process(self) -> None:
         data = self._folder / "data"
-        roles = [f'backscroll "{system.user_name()}" {role}\n' for role in (SUPERUSER, OWNER, WEB)]
+        roles = [f'backscroll "{system.user_name()}" {role}\n' for role in (SUPERUSER, OWNER, WEB, SQL_LOGIN)]
         (data / "pg_ident.conf").write_text("".join(roles), encoding="utf-8")
         settings = {**self._settings, "unix_socket_directories": str(self._sockets)}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]

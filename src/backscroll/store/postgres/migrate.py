@@ -9,6 +9,7 @@ from psycopg.sql import SQL, Identifier
 from backscroll.errors import NewerVersion
 from backscroll.store.postgres.connection import SCHEMA
 from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.postgres.sql_login import grant_views
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 LOCK: Final = 0x6273_6372
@@ -37,6 +38,8 @@ def migrate(address: str, folder: Path = MIGRATIONS, schema: str = SCHEMA) -> li
                 connection.execute(file.read_text(encoding="utf-8").encode())
                 connection.execute("insert into migrations (name) values (%s)", (file.name,))
                 done.append(file.name)
+        if folder == MIGRATIONS:
+            grant_views(connection)
     return done
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from backscroll.errors import UsageError
 from backscroll.query.tree import Query
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.reports import PgReports
@@ -19,8 +20,10 @@ from backscroll.store.sql.statements import array, select
 class PgReader(SearchReader):
     """The questions of one asker."""
 
-    def __init__(self, connection: PgConnection, scope: Scope) -> None:
+    def __init__(self, connection: PgConnection, scope: Scope, sql_login: str | None = None) -> None:
+        """`sql_login` is the address for people's own SQL, if it is not that of the connection."""
         self._connection = connection
+        self._sql_login = sql_login
         self._scope = scope
         self._rows = PgRows(connection, scope)
 
@@ -44,5 +47,9 @@ class PgReader(SearchReader):
         return {(machine, home) for machine, home in select(self.rows, "select distinct machine, home from files")}
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run a read-only statement about what the scope lets see."""
-        return run_statement(self._connection, self._scope, statement, limit, seconds)
+        """Run a read-only statement about the whole store."""
+        if self._scope.homes is not None:
+            raise UsageError(
+                "SQL reads the whole library, and only a part of it is visible here", "use search, list and stats"
+            )
+        return run_statement(self._connection, self._sql_login, statement, limit, seconds)

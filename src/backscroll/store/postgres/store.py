@@ -51,9 +51,11 @@ def outdated(address: str) -> list[int]:
 class PgStore:
     """What is derived from the transcripts of one organisation. `migrate` creates the tables beforehand."""
 
-    def __init__(self, address: str, org: int) -> None:
+    def __init__(self, address: str, org: int, sql_login: str | None = None) -> None:
+        """`sql_login` is the address for people's own SQL, if it is not `address` for that login."""
         self.address = address
         self.org = org
+        self._sql_login = sql_login
         self._price: AnswerPrice = unpriced
         self._connection = PgConnection(address, self._open)
         self._is_writing = False
@@ -153,7 +155,7 @@ class PgStore:
 
     def clone(self) -> "PgStore":
         """The same store opened once more, for another thread."""
-        return PgStore(self.address, self.org)
+        return PgStore(self.address, self.org, self._sql_login)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -325,7 +327,7 @@ class PgStore:
 
     def within(self, scope: Scope) -> PgReader:
         """Answers questions about what a scope lets the asker see."""
-        return PgReader(self._open(), scope)
+        return PgReader(self._open(), scope, self._sql_login)
 
     @property
     def dialect(self) -> str:
