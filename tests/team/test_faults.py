@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -245,6 +246,14 @@ class FailingFolder(Folder):
     def put(self, name: str, data: bytes) -> bool:
         self._check()
         return super().put(name, data)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        self._check()
+        return super().pieces(name)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        self._check()
+        return super().put_file(name, file)
 
 
 def test_an_object_store_that_fails_delays_and_loses_nothing(

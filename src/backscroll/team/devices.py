@@ -140,9 +140,12 @@ def new_device(connection: "Connection", person: Person, machine: str) -> Creden
     return Credential(secret, name, person.handle, person.org_name)
 
 
-def take_sent(connection: "Connection", device: str, size: int) -> bool:
-    """A device has sent so many bytes: note it, and have them taken; False if it was revoked meanwhile."""
-    return connection.execute(SENT, (size, size, device, device, CHANNEL)).fetchone() is not None
+def take_sent(connection: "Connection", device: str, sent: int, unpacked: int) -> bool:
+    """A device has sent so many bytes, which unpack to so many: note it, and have them taken.
+
+    False if it was revoked meanwhile.
+    """
+    return connection.execute(SENT, (sent, unpacked, device, device, CHANNEL)).fetchone() is not None
 
 
 def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:

@@ -20,7 +20,7 @@ from backscroll.team.context import ASKER, OWNER, TeamContext, form_page
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.pages.parts import refusal_page
 from backscroll.team.people import Person
-from backscroll.team.rates import TooManyRequestsError, count_request
+from backscroll.team.rates import TooMuchError, count_request
 from backscroll.team.sessions import person_of_session, use_of_key
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
@@ -63,7 +63,7 @@ class Doorkeeper:
         request = Request(scope)
         try:
             person = await run_in_threadpool(self._asker, request)
-        except TooManyRequestsError as error:
+        except TooMuchError as error:
             headers = {"retry-after": str(error.seconds)}
             await problem_response(error, HTTPStatus.TOO_MANY_REQUESTS, headers)(scope, receive, send)
             return

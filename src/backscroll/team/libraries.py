@@ -37,6 +37,11 @@ class Libraries:
         self._data, self._database = data, database
         self._numbers: dict[str, int] = {}
 
+    @property
+    def temporary(self) -> str:
+        """A folder for files without a name: on the disk of the archives, which has room for what they will hold."""
+        return str(self._data / PEOPLE)
+
     def settings(self, handle: str) -> Settings:
         """Where the archive and the marks of a person lie."""
         folder = self._data / PEOPLE / handle

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from backscroll.archive.archive import Archive
 from backscroll.errors import BackscrollError, storage_error
@@ -240,7 +240,7 @@ def take(
 ) -> tuple[Pulled, int]:
     """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it.
 
-    Returns the size of all its objects, too.
+    Returns how many bytes all its objects unpack to, too.
     """
     own = OneDevice(objects, device)
     settings = libraries.settings(owner_of(device))
@@ -252,7 +252,8 @@ def take(
             log_before, last_before, _ = state.pulled(device)
             pulled = pull(
                 lambda: nullcontext(writer), own, state, own="",
-                incoming=ArrivalMasks().segment if masks else lambda _, data: data,
+                incoming=ArrivalMasks().incoming if masks else lambda _, __, pieces: pieces,
+                temporary=libraries.temporary,
             )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
                 is_same_log = state.pulled(device)[0] == log_before
@@ -266,11 +267,12 @@ def take(
             pulled.withdrawn = len(withdrawal.streams)
         _index(libraries, device, writer, pulled, before, warm)
         withdrawal.note(state, device)  # not before: an update would leave in the index what the archive has no more
+        unpacked = state.received_bytes(device)
     finally:
         state.close()
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
-    return pulled, sum(one.size for one in own.found)
+    return pulled, max(sum(one.size for one in own.found), unpacked)
 
 
 def _index(
@@ -312,7 +314,15 @@ class OneDevice:
         """One of its objects."""
         return self._objects.get(name)
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """One of its objects, piece by piece."""
+        return self._objects.pieces(name)
+
     def put(self, name: str, data: bytes) -> bool:
+        """A worker stores nothing."""
+        raise NotImplementedError
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
         """A worker stores nothing."""
         raise NotImplementedError
 
