@@ -11,7 +11,7 @@ from backscroll.store.postgres import visible
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.indexing import quoted
-from backscroll.store.postgres.pool import IDLE
+from backscroll.store.postgres.pool import POOLS
 from backscroll.store.postgres.roles import READER, refuse_unsafe_roles
 from backscroll.store.postgres.store import PgStore
 from backscroll.store.reader import Scope
@@ -173,7 +173,7 @@ def test_statements_of_users_are_refused_where_they_could_change_their_rights(
     with psycopg.connect(database) as connection:
         connection.execute("alter table backscroll.files no force row level security")
     store.close()
-    IDLE.close()  # each connection looks once
+    POOLS.close()  # each connection looks once
     with pytest.raises(NoPermission, match="files"):
         store.start_writing()
     store.close()
