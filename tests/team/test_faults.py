@@ -201,7 +201,7 @@ def test_a_client_that_is_killed_goes_on_where_it_was(server: Server) -> None:
 
 def test_two_workers_on_the_same_jobs_do_them_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease of a job ends at once, so that each worker takes what the other is at."""
-    monkeypatch.setattr("backscroll.team.jobs.LEASE", 0)
+    monkeypatch.setattr(server.worker._leases, "seconds", 0)
     machines = [server.new_machine() for _ in range(3)]
     for machine in machines:
         machine.push(a=FOUND, b=OTHER)

@@ -33,11 +33,12 @@ from backscroll.team.erasures import find_by_name, to_be_erased
 from backscroll.team.exclusive import PersonBusy, exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.job_log import JobLog
-from backscroll.team.jobs import CHANNEL, Job, next_job, want
+from backscroll.team.jobs import CHANNEL, Job, Leases, next_job, want
 from backscroll.team.libraries import STATE, Libraries
 from backscroll.team.limits import note_stored
 from backscroll.team.mask_library import mask_library
 from backscroll.team.project_rules import MASK_JOB, masks_arrivals
+from backscroll.team.rates import forget_unused
 from backscroll.team.retention import JOB as EXPIRE
 from backscroll.team.retention import want_due
 from backscroll.team.undo_import import JOB as UNDO
@@ -81,10 +82,12 @@ class Worker:
         self._threads = threads
         self._more = threading.Condition()
         self._warm = WarmChats()
+        self._leases = Leases(database)
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
         helpers = [threading.Thread(target=self._help, args=(stop,), daemon=True) for _ in range(self._threads - 1)]
+        helpers.append(threading.Thread(target=self._leases.keep, args=(stop,), daemon=True))
         for helper in helpers:
             helper.start()
         self._lead(stop)
@@ -101,9 +104,11 @@ class Worker:
             try:
                 self._do_all(stop)
             except Exception as error:  # the job is tried again, and the leading thread tells what is wrong
+                name = type(error).__name__
                 log.error(
-                    "a job failed (%s) and will be tried again", type(error).__name__, exc_info=not _is_expected(error)
-                )
+                    "a job failed (%s) and will be tried again", name, exc_info=not _is_expected(error),
+                    extra={"problem": name},
+                )  # fmt: skip
 
     def _do_all(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -132,9 +137,11 @@ class Worker:
                 log.error("the worker waits: %s", error)
                 stop.wait(LOOK_SECONDS)
             except Exception as error:  # a lost connection, or a bug: the job is tried again
+                name = type(error).__name__
                 log.error(
-                    "the worker continues after an error (%s)", type(error).__name__, exc_info=not _is_expected(error)
-                )
+                    "the worker continues after an error (%s)", name, exc_info=not _is_expected(error),
+                    extra={"problem": name},
+                )  # fmt: skip
                 listening = None
                 stop.wait(1)
         if listening is not None:
@@ -142,7 +149,7 @@ class Worker:
 
     def do_next(self) -> bool:
         """Do the next job; False if there is none."""
-        with next_job(self._database) as job:
+        with next_job(self._database, self._leases) as job:
             if job is None:
                 return False
             if job.has_others:
@@ -192,6 +199,7 @@ class Worker:
         self._next_look = time.monotonic() + EXPIRY_SECONDS
         with self._database.transaction() as connection:
             want_due(connection)
+            forget_unused(connection)
 
     def _expire(self, handle: str) -> None:
         with self._database.transaction() as connection:

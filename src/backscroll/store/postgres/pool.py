@@ -118,7 +118,7 @@ class Pools:
             self._pools.clear()
         for pool in pools:
             with suppress(psycopg.Error):
-                pool.close(0)
+                pool.close(2)
 
 
 POOLS: Final = Pools()
