@@ -51,8 +51,6 @@ class Pulled:
     """What could not be taken, and why."""
     sources: set[str] = field(default_factory=set)
     """The ids of the files that have more in them than before."""
-    longest: int = 0
-    """Bytes of the longest segment: more than usual if it is a single long line."""
 
 
 Writing = Callable[[], AbstractContextManager[Writer]]
@@ -274,7 +272,6 @@ class _Receiver:
         first = key._replace(generation=0).id
         taken = ReceivedStream(number, entry.after, self._machine, first, key.generation, entry.source, facts.rules)
         self._state.note_received(self._device, base, entry.stream, taken)
-        self._done.longest = max(self._done.longest, entry.length)
 
     def _verified(self, entry: Entry, head: Head, path: str) -> Pieces:
         """What is kept of a segment, which continues a stream with this head; an error if it does not."""

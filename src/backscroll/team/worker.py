@@ -26,6 +26,7 @@ from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
 from backscroll.sync.withdrawn import withdraw
+from backscroll.team.arrival_limits import ArrivalLimits
 from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import JOB as ERASE
@@ -57,6 +58,8 @@ EXPIRY_SECONDS: Final = 600.0
 STOP_SECONDS: Final = 0.5
 """How often it is looked whether to stop."""
 THREADS: Final = 4
+HEAVY: Final = threading.Lock()
+"""Held while long lines are indexed: each takes several times its bytes in memory."""
 
 log = logging.getLogger(__name__)
 
@@ -254,13 +257,14 @@ def take(
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
     state = SyncState(settings.library / STATE)
+    limits = ArrivalLimits(ArrivalMasks().incoming) if masks else ArrivalLimits()
     try:
         with open_writer(settings) as writer:
             before = catalogue_stamp(settings)
             log_before, last_before, _ = state.pulled(device)
             pulled = pull(
                 lambda: nullcontext(writer), own, state, own="",
-                incoming=ArrivalMasks().incoming if masks else lambda _, __, pieces: pieces,
+                incoming=limits.incoming,
                 temporary=libraries.temporary,
             )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
@@ -273,7 +277,8 @@ def take(
                 list(own.list())  # which are shorter now
             withdrawal = withdraw(lambda: nullcontext(writer), own, own.found, state, device)
             pulled.withdrawn = len(withdrawal.streams)
-        _index(libraries, device, writer, pulled, before, warm)
+        with HEAVY if limits.is_heavy else nullcontext():
+            _index(libraries, device, writer, pulled, before, warm)
         withdrawal.note(state, device)  # not before: an update would leave in the index what the archive has no more
         unpacked = state.received_bytes(device)
     finally:
