@@ -86,7 +86,7 @@ class StartedServer:
 
 @contextlib.contextmanager
 def started_server(*options: str) -> Iterator[StartedServer]:
-    """`backscroll server` with its defaults, in a folder that any user can enter: PostgreSQL is another one than root."""
+    """`backscroll server` with its defaults, in a folder that any user can enter: PostgreSQL is never root."""
     with tempfile.TemporaryDirectory(prefix="backscroll-attack-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)
         data = Path(folder) / "server"

@@ -1,8 +1,8 @@
 """What an index does not take of a line that arrives: more values than fit, each many times its bytes in memory.
 
-Such a line packs into a few bytes, and is not written by Claude Code. A marker of the same length takes its place in the
-library, so that every place of a stream stays where it is; the object stays as it came. What makes honest lines long is
-a few long strings.
+Such a line packs into a few bytes. Claude Code writes none: what makes its lines long is a few long strings. A marker
+of the same length takes the place of the line in the library, so that every place of a stream stays where it is; the
+object stays as it came.
 """
 
 from collections.abc import Iterable, Iterator
