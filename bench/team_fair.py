@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from random import Random
+from urllib.parse import quote
 
 import httpx
 from tests.attack.started_server import PASSWORD, StartedServer, chained, session, started_server
@@ -51,7 +52,7 @@ def send(server: StartedServer, browser: httpx.Client, sessions: int, seed: int)
     headers = {"authorization": f"Bearer {credential}"}
     with httpx.Client(base_url=server.url, headers=headers, trust_env=False, timeout=120) as client:
         for name, data in chained(device, history(sessions, seed)):
-            while client.put(f"/sync/v1/objects/{name}", content=data).status_code != httpx.codes.CREATED:
+            while client.put(f"/sync/v1/objects/{quote(name)}", content=data).status_code != httpx.codes.CREATED:
                 time.sleep(0.5)
     while len(browser.get("/api/v1/chats?limit=1000").json().get("chats", [])) < sessions:
         time.sleep(0.5)
