@@ -24,6 +24,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from tests.sync.seaweed import KEYS, find_weed, s3_server
 
@@ -97,6 +98,16 @@ class Counted:
         self.requests += 1
         self.sent += len(data)
         return self._remote.put(name, data)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Count a read."""
+        self.requests += 1
+        return self._remote.pieces(name)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """Count a write."""
+        self.requests += 1
+        return self._remote.put_file(name, file)
 
     def delete(self, name: str) -> None:
         """Count a deletion."""

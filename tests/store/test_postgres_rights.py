@@ -11,6 +11,7 @@ from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.indexing import quoted
 from backscroll.store.postgres.migrate import migrate
+from backscroll.store.postgres.pool import POOLS
 from backscroll.store.postgres.roles import READER, refuse_unsafe_roles
 from backscroll.store.postgres.store import PgStore
 from tests.contract.support import Desk
@@ -115,6 +116,7 @@ def test_a_table_that_does_not_enforce_the_wall_is_refused(database: str) -> Non
     assert migrate(database) == []
     with psycopg.connect(database) as connection:
         connection.execute("alter table backscroll.files no force row level security")
+    POOLS.close()  # each connection looks once
     store = PgStore(database, 1)
     with pytest.raises(NoPermission, match="files"):
         store.start_writing()

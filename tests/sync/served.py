@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,7 +16,7 @@ from backscroll.httpd.server import server_config
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.objects import folder_of
 from backscroll.sync.remotes import Remote, RemoteObject, open_remote
-from backscroll.team.device_routes import ByteCredit, DeviceRoutes
+from backscroll.team.device_routes import DeviceRoutes, Spend
 from backscroll.team.limits import Allowance
 
 NAMES = ("laptop", "desktop", "fresh", "a")
@@ -37,9 +38,9 @@ def serving(app: Starlette) -> Iterator[str]:
 
 
 @contextmanager
-def taking_objects(folder: Path, credit: ByteCredit | None = None) -> Iterator[str]:
+def taking_objects(folder: Path, spend: Spend = lambda _, __: None) -> Iterator[str]:
     """A server whose devices have their names as credentials."""
-    taking = DeviceRoutes(open_remote(str(folder)), lambda key: Allowance(key) if key in NAMES else None, credit=credit)
+    taking = DeviceRoutes(open_remote(str(folder)), lambda key: Allowance(key) if key in NAMES else None, spend=spend)
     with serving(Starlette(routes=[Mount("/sync/v1", routes=taking.routes)])) as url:
         yield url
 
@@ -59,6 +60,12 @@ class EveryDevice:
 
     def put(self, name: str, data: bytes) -> bool:
         return self._remote(name).put(name, data)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        return self._remote(name).pieces(name)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        return self._remote(name).put_file(name, file)
 
     def delete(self, name: str) -> None:
         self._remote(name).delete(name)

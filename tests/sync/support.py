@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pytest
 
@@ -151,8 +151,14 @@ class LateObjects:
             raise NothingFound(f"the remote has no {name}", "wait")
         return self._remote.get(name)
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        yield self.get(name)
+
     def put(self, name: str, data: bytes) -> bool:
         return self._remote.put(name, data)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        return self._remote.put_file(name, file)
 
     def delete(self, name: str) -> None:
         self._remote.delete(name)
@@ -181,6 +187,12 @@ class CutRemote:
 
     def put(self, name: str, data: bytes) -> bool:
         return self._do("put", lambda: self._remote.put(name, data))
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        yield self.get(name)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        return self.put(name, file.read())
 
     def delete(self, name: str) -> None:
         self._do("delete", lambda: self._remote.delete(name))

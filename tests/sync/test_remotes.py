@@ -9,7 +9,8 @@ from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.sync.bundles import NO_BUNDLE, Index, encode_bundle
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.remotes import Folder, Remote, open_remote
-from backscroll.team.device_routes import ByteCredit
+from backscroll.team.limits import Allowance
+from backscroll.team.rates import TooMuchError
 from tests.sync.served import taking_objects
 from tests.sync.support import EACH_REMOTE
 
@@ -134,7 +135,14 @@ def test_a_server_takes_no_other_credential(server: str) -> None:
 
 def test_a_device_waits_as_long_as_the_server_says(tmp_path: Path) -> None:
     waits: list[float] = []
-    with taking_objects(tmp_path, ByteCredit(per_second=1, burst=len(ONE) - 40)) as url:
+    sent: list[int] = []
+
+    def spend(_: Allowance, unpacked: int) -> None:
+        if sent:
+            raise TooMuchError("this device has sent too much in a short time", 39.2)
+        sent.append(unpacked)
+
+    with taking_objects(tmp_path, spend) as url:
         device = HttpRemote(url, "a", sleep=waits.append)
         assert device.put(NAME, ONE)
         with pytest.raises(Busy, match="much in a short time"):

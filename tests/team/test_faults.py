@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -203,7 +204,7 @@ def test_a_client_that_is_killed_goes_on_where_it_was(server: Server) -> None:
 
 def test_two_workers_on_the_same_jobs_do_them_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease of a job ends at once, so that each worker takes what the other is at."""
-    monkeypatch.setattr("backscroll.team.jobs.LEASE", 0)
+    monkeypatch.setattr(server.worker._leases, "seconds", 0)
     machines = [server.new_machine() for _ in range(3)]
     for machine in machines:
         machine.push(a=FOUND, b=OTHER)
@@ -248,6 +249,14 @@ class FailingFolder(Folder):
     def put(self, name: str, data: bytes) -> bool:
         self._check()
         return super().put(name, data)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        self._check()
+        return super().pieces(name)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        self._check()
+        return super().put_file(name, file)
 
 
 def test_an_object_store_that_fails_delays_and_loses_nothing(

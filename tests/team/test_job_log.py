@@ -65,5 +65,5 @@ def test_a_line_tells_the_kind_of_a_job_and_how_it_ended(postgres: EmbeddedPostg
 def test_what_else_a_worker_logs_has_no_values() -> None:
     record = logging.LogRecord("x", logging.ERROR, "x.py", 7, "cannot take an object: %s", ("zyxsecret",), None)
     told = json.loads(JsonFormatter().format(record))
-    assert told["message"] == "cannot take an object: %s"
+    assert told["message"] == "cannot take an object: …"
     assert "zyxsecret" not in json.dumps(told)

@@ -9,15 +9,16 @@ import pytest
 
 from backscroll.errors import BackscrollError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
+from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import folder_of
-from backscroll.team import rates
-from backscroll.team.device_routes import ByteCredit
-from backscroll.team.limits import Limits, parsed_limit
+from backscroll.team import limits, rates
+from backscroll.team.limits import Allowance, Limits, parsed_limit
 from backscroll.team.people import Person
 from backscroll.team.sessions import KeyUse, new_key
 from tests.support.homes import session_path
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
+from tests.sync.test_remotes import bundle
 from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import Served, serving
 
@@ -31,8 +32,8 @@ def served(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Served]:
         yield found
 
 
-def _limit(served: Served, **limits: int) -> None:
-    told = Limits(**limits)
+def _limit(served: Served, **numbers: int) -> None:
+    told = Limits(**numbers)
     with served.context.database.transaction() as connection:
         connection.execute(
             "insert into org_limits values (1, %s, %s, %s, %s) on conflict (org) do update set"
@@ -42,7 +43,12 @@ def _limit(served: Served, **limits: int) -> None:
 
 
 def _stored(served: Served, machine: Machine) -> int:
-    return sum(one.size for one in served.context.objects.list(folder_of(machine.device.name)))
+    """What the objects of a machine unpack to, or take, if that is more."""
+    objects = served.context.objects
+    listed = list(objects.list(folder_of(machine.device.name)))
+    indexes = [found.index for one in listed for found in read_bundles(objects.get(one.name))]
+    entries = [entry for index in indexes for entry in index.entries]
+    return max(sum(entry.length for entry in entries if entry.file), sum(one.size for one in listed))
 
 
 @pytest.mark.parametrize("whose", ["person", "org"])
@@ -61,7 +67,8 @@ def test_without_room_nothing_is_lost_and_forgetting_makes_room(served: Served, 
     headers = {"authorization": f"Bearer {first.secret}"}
     name = f"{folder_of('ada/laptop')}000001-00000000/0000000099-0000000099.1"
     address = f"{served.url}/sync/v1/objects/{quote(name)}"
-    answer = httpx.put(address, content=b"x" * 100, headers=headers, trust_env=False)
+    data = bundle("x" * 200, number=99, device="ada/laptop", machine="ada/laptop")
+    answer = httpx.put(address, content=data, headers=headers, trust_env=False)
     assert answer.status_code == 507
     assert int(answer.headers["retry-after"]) > 0
 
@@ -101,15 +108,26 @@ def test_numbers_as_people_type_them(text: str, found: int | None) -> None:
     assert parsed_limit(text, 1_000_000) == found
 
 
-def test_credit_is_counted_by_device_person_and_organisation() -> None:
-    credit = ByteCredit(per_second=10, burst=100)
-    for number in range(3):
-        assert credit.wait_for(f"d{number}", 0.0) == 0
-        credit.spend(f"d{number}", 90, 0.0)
-        credit.spend("ada", 90, 0.0, 20)
-    assert credit.wait_for("d0", 0.0) == 0
-    assert credit.wait_for("ada", 0.0, 20) == 4  # 270 of 200, at 20 a second
-    assert credit.wait_for("ada", 5.0, 20) == 0
+def test_bytes_are_counted_by_device_person_and_organisation(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DEVICE_RATE", 1_000_000)
+    ada, ben = (Allowance(f"{name}/laptop", person=name, org="org 1", person_rate=2_000_000, org_rate=10**7)
+                for name in ("ada", "ben"))  # fmt: skip
+
+    def refused(allowed: Allowance, size: int) -> str:
+        try:
+            with served.context.database.transaction() as connection:
+                rates.count(connection, allowed.uses(size))
+        except rates.TooMuchError as error:
+            assert error.seconds > 0
+            return error.message.partition(" has")[0]
+        return ""
+
+    assert refused(ada, 10**8) == ""  # what is sent at once may be more than the credit
+    assert refused(ada, 1) == "this device"
+    assert refused(ada._replace(device="ada/desktop"), 40_000_000) == ""
+    assert refused(ada._replace(device="ada/third"), 1) == "ada"
+    assert refused(ben, 10**9) == ""
+    assert refused(ben._replace(device="zoe/laptop", person="zoe"), 1) == "your organisation"
 
 
 def test_requests_are_counted_by_key_person_and_organisation(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +141,7 @@ def test_requests_are_counted_by_key_person_and_organisation(served: Served, mon
             try:
                 with connection.transaction():
                     rates.count_request(connection, KeyUse(key, person, frozenset()))
-            except rates.TooManyRequestsError as error:
+            except rates.TooMuchError as error:
                 assert error.seconds > 0
                 return error.message
             return ""

@@ -77,7 +77,8 @@ def test_guesses_end_here_and_at_the_door(served: Served) -> None:
     answer = browser.submit("/account/password", current=PASSWORD, new=NEW, again=NEW)
     assert answer.status_code == 503
     assert "too many failed attempts" in answer.text.lower()
-    assert served.browser().submit("/sign-in", handle=" GUY", password=PASSWORD).status_code == 503
+    assert browser.submit("/sign-in", handle=" GUY", password=PASSWORD).status_code == 503
+    served.signed_in("guy")  # another browser: the person is not shut out
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,6 +5,7 @@ service that is busy asks to be left alone (`Retry-After`), so we wait longer an
 """
 
 import contextlib
+import io
 import logging
 import os
 import random
@@ -12,10 +13,10 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, NotInstalled
-from backscroll.sync.remotes import RemoteObject
+from backscroll.sync.remotes import PIECE, RemoteObject, is_same
 
 TRIES: Final = 4
 FIRST_WAIT: Final = timedelta(milliseconds=200)
@@ -63,17 +64,31 @@ class Bucket:
 
         return self._ask(f"read {name}", lambda: bytes(obstore.get(self._store, name).bytes()))
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """An object, piece by piece."""
+        import obstore
+
+        doing = f"read {name}"
+        stream = iter(self._ask(doing, lambda: obstore.get(self._store, name)).stream(min_chunk_size=PIECE))
+        while piece := _asked(doing, lambda: next(stream, None)):
+            yield bytes(piece)
+
     def put(self, name: str, data: bytes) -> bool:
         """Store an object, unless one with this name is there already."""
+        return self.put_file(name, io.BytesIO(data))
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """The same for the bytes of a file. They are in memory meanwhile: only one request can say "if it is new"."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
         def ask() -> bool:
+            file.seek(0)
             try:
-                obstore.put(self._store, name, data, mode="create", use_multipart=False)
+                obstore.put(self._store, name, file, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 # Perhaps our own: a request whose answer was lost is sent again.
-                return bytes(obstore.get(self._store, name).bytes()) == data
+                return is_same(self.pieces(name), file)
             return True
 
         return self._ask(f"write {name}", ask)

@@ -6,19 +6,23 @@ in one object are still single bundles, so that small objects can be merged by w
 
 An entry whose content was removed keeps only its hashes. These are all that the chain is made of, so that it still
 holds. docs/reference/sync-format.md describes the bytes.
+
+Nothing that an object says about itself is believed: what is read takes memory by what is there, not by what is
+claimed, and a long segment is unpacked piece by piece.
 """
 
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import IO, Annotated, Final, NamedTuple, cast
 
 import msgspec
 import zstandard
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from backscroll.errors import BackscrollError
-from backscroll.sync.streams import Head, StreamKey, StreamSegment, extend
+from backscroll.sync.streams import LONGEST_SEGMENT, Head, StreamKey, StreamSegment, extend, head_after
 
 MAGIC: Final = b"BSYNC1\n"
 FORMAT: Final = 1
@@ -26,6 +30,16 @@ NO_BUNDLE: Final = "0" * 64
 """Stands for the bundle before the first."""
 LEVEL: Final = 3
 LARGEST_INDEX: Final = 1 << 28
+MAX_ENTRIES: Final = 20_000
+"""Segments of a bundle, so that its index takes a few megabytes: a server refuses one that is too long to check."""
+SHORTEST_KEY: Final = 16
+"""Characters of the hash of a forgotten file: many short texts would take many times their size in memory."""
+LARGEST_WINDOW: Final = 8 << 20
+"""What a frame may have the reader remember while it is unpacked: what every reader of zstd can be expected to."""
+PIECE: Final = 1 << 20
+LONGEST_FRAME_HEADER: Final = 18
+FRAME_MARGIN: Final = 4096
+"""Bytes that a frame and its seal may take beyond their contents."""
 
 
 class FileFacts(Struct, frozen=True, omit_defaults=True):
@@ -81,7 +95,7 @@ class Index(Struct, frozen=True, omit_defaults=True):
     at: str
     """When it was made, by the clock of the device. Nothing is ordered by it."""
     entries: list[Entry]
-    forgotten: list[str] = []
+    forgotten: list[Annotated[str, Meta(min_length=SHORTEST_KEY)]] = []
     """Hashes of files that the user removed; receivers remove them too."""
     size: int = 0
     """Bytes of all packed segments."""
@@ -126,6 +140,13 @@ class DamagedBundleError(BackscrollError):
         super().__init__(f"an object of the remote is damaged: {what}", "run backscroll sync verify --deep")
 
 
+class IndexTooLongError(DamagedBundleError):
+    """An index that is longer than is read."""
+
+    def __init__(self) -> None:
+        super().__init__("its index is too long")
+
+
 def encode_bundle(index: Index, parts: Sequence[SentSegment | Entry], seal: Seal = PLAIN) -> tuple[Index, bytes]:
     """A bundle of these segments; an entry stands for a segment whose content was removed. `index` has the rest."""
     compressor = zstandard.ZstdCompressor(LEVEL)
@@ -158,7 +179,7 @@ def without(bundle: "Bundle", removed: Callable[[Entry], bool], seal: Seal = PLA
         if entry.file is None or removed(entry):
             entries.append(msgspec.structs.replace(entry, offset=0, packed=0, file=None))
             continue
-        frame = bundle.data[entry.offset : entry.offset + entry.packed]
+        frame = bundle.frame(entry)
         entries.append(msgspec.structs.replace(entry, offset=offset))
         frames.append(frame)
         offset += len(frame)
@@ -167,58 +188,124 @@ def without(bundle: "Bundle", removed: Callable[[Entry], bool], seal: Seal = PLA
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle that was read."""
+    """A bundle that was read. Its segments are in the object, which has to be open as long as they are asked for."""
 
     index: Index
-    data: bytes
-    """The packed segments."""
+    file: IO[bytes]
+    begin: int
+    """Where the packed segments begin in the object."""
     seal: Seal = PLAIN
+
+    def frame(self, entry: Entry) -> bytes:
+        """The packed bytes of a segment."""
+        return _read_at(self.file, self.begin + entry.offset, entry.packed)
 
     def content(self, entry: Entry) -> bytes:
         """The bytes of a segment. What does not have its length is damaged."""
-        frame = self.data[entry.offset : entry.offset + entry.packed]
-        about = _about(self.index, entry.stream, entry.number)
+        return b"".join(self.pieces(entry))
+
+    def pieces(self, entry: Entry) -> Iterator[bytes]:
+        """The bytes of a segment, piece by piece; an error at the end at the latest if it has another length."""
+        number = self.index.number
+        source = self._packed(entry)
         try:
-            packed = self.seal.open(frame, about)
-            if zstandard.frame_content_size(packed) != entry.length:
-                raise DamagedBundleError(
-                    f"segment {entry.number} has another length than bundle {self.index.number} says"
-                )
-            return zstandard.ZstdDecompressor().decompress(packed)
+            if zstandard.frame_content_size(source.read(LONGEST_FRAME_HEADER)) != entry.length:
+                raise DamagedBundleError(f"segment {entry.number} has another length than bundle {number} says")
+            source.seek(0)
+            if entry.length <= LONGEST_SEGMENT:
+                yield zstandard.ZstdDecompressor().decompress(source.read())
+                return
+            left = entry.length
+            for piece in _unpacked(source):
+                left -= len(piece)
+                if left < 0:
+                    break
+                yield piece
         except zstandard.ZstdError as error:
-            raise DamagedBundleError(f"segment {entry.number} in bundle {self.index.number}: {error}") from error
+            raise DamagedBundleError(f"segment {entry.number} in bundle {number}: {error}") from error
+        if left:
+            raise DamagedBundleError(f"segment {entry.number} in bundle {number} has another length than it says")
 
     def check(self, entry: Entry) -> None:
-        """An error if the bytes of a segment are not those that were sent."""
-        self.segment(entry, Head(entry.number, entry.start, entry.before))
+        """An error if the bytes of a segment are not those that were sent. They are not held in memory as a whole."""
+        self.check_after(entry, Head(entry.number, entry.start, entry.before))
+
+    def check_after(self, entry: Entry, before: Head) -> None:
+        """The same, and if the segment does not continue a stream with this head."""
+        if before.segments != entry.number or head_after(before, self.pieces(entry)) != entry.after:
+            raise self._does_not_follow(entry)
 
     def segment(self, entry: Entry, before: Head) -> StreamSegment:
         """A segment that continues a stream with this head; an error if it does not."""
         segment = extend(before, self.content(entry))
         if segment.number != entry.number or segment.head != entry.after:
-            raise DamagedBundleError(
-                f"segment {entry.number} in bundle {self.index.number} does not follow the one before"
-            )
+            raise self._does_not_follow(entry)
         return segment
 
+    def _does_not_follow(self, entry: Entry) -> DamagedBundleError:
+        return DamagedBundleError(
+            f"segment {entry.number} in bundle {self.index.number} does not follow the one before"
+        )
 
-def read_bundles(data: bytes, seal: Seal = PLAIN) -> Iterator[Bundle]:
-    """The bundles in an object, one after another."""
-    at = 0
-    while at < len(data):
-        if data[at : at + len(MAGIC)] != MAGIC:
+    def _packed(self, entry: Entry) -> IO[bytes]:
+        """The frame of a segment, decrypted."""
+        if self.seal is PLAIN:
+            return cast("IO[bytes]", _Part(self.file, self.begin + entry.offset, entry.packed))
+        about = _about(self.index, entry.stream, entry.number)
+        return io.BytesIO(self.seal.open(self.frame(entry), about))
+
+
+class _Part:
+    """Some bytes of a file, to be read as a file."""
+
+    def __init__(self, file: IO[bytes], begin: int, length: int) -> None:
+        self._file, self._begin, self._length, self._at = file, begin, length, 0
+
+    def seek(self, offset: int) -> int:
+        """Go on reading there."""
+        self._at = offset
+        return offset
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        left = self._length - self._at
+        data = _read_at(self._file, self._begin + self._at, left if size < 0 else min(size, left))
+        self._at += len(data)
+        return data
+
+
+def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
+    """What a frame unpacks to. However much that is, it is in memory only piece by piece."""
+    with zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).stream_reader(source, read_size=PIECE) as reader:
+        while piece := reader.read(PIECE):
+            yield piece
+
+
+def read_bundles(source: bytes | IO[bytes], seal: Seal = PLAIN, largest_index: int = LARGEST_INDEX) -> Iterator[Bundle]:
+    """The bundles in an object, one after another. A file is read where it is needed, never as a whole."""
+    file: IO[bytes] = io.BytesIO(source) if isinstance(source, bytes) else source
+    end, at = file.seek(0, io.SEEK_END), 0
+    while at < end:
+        if _read_at(file, at, len(MAGIC)) != MAGIC:
             raise DamagedBundleError("it does not begin like a bundle")
         at += len(MAGIC)
-        length = int.from_bytes(data[at : at + 4], "big")
+        length = int.from_bytes(_read_at(file, at, 4), "big")
         at += 4
-        if length > LARGEST_INDEX or at + length > len(data):
+        if at + length > end:
             raise DamagedBundleError("it is cut short")
-        index = _read_index(data[at : at + length], seal)
+        if length > largest_index:
+            raise IndexTooLongError
+        index = _read_index(_read_at(file, at, length), seal, largest_index)
         at += length
-        if at + index.size > len(data):
+        if at + index.size > end:
             raise DamagedBundleError("it is cut short")
-        yield Bundle(index, data[at : at + index.size], seal)
+        yield Bundle(index, file, at, seal)
         at += index.size
+
+
+def _read_at(file: IO[bytes], at: int, length: int) -> bytes:
+    file.seek(at)
+    return file.read(length)
 
 
 def file_key(entry: Entry) -> StreamKey:
@@ -240,11 +327,11 @@ def _write(index: Index, frames: bytes, seal: Seal) -> bytes:
     return b"".join([MAGIC, len(packed).to_bytes(4, "big"), packed, frames])
 
 
-def _read_index(packed: bytes, seal: Seal) -> Index:
+def _read_index(packed: bytes, seal: Seal, largest: int) -> Index:
     try:
         plain = seal.open(packed, INDEX)
-        if zstandard.frame_content_size(plain) > LARGEST_INDEX:
-            raise DamagedBundleError("its index is too long")
+        if not 0 <= zstandard.frame_content_size(plain) <= largest:
+            raise IndexTooLongError
         index = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(plain), type=Index)
     except (zstandard.ZstdError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedBundleError(f"its index cannot be read ({error})") from error
@@ -255,7 +342,8 @@ def _read_index(packed: bytes, seal: Seal) -> Index:
 
 
 def _is_odd(entry: Entry) -> bool:
-    return min(entry.number, entry.start, entry.length, entry.offset, entry.packed) < 0
+    is_negative = min(entry.number, entry.start, entry.length, entry.offset, entry.packed) < 0
+    return is_negative or entry.packed > entry.length + (entry.length >> 7) + FRAME_MARGIN
 
 
 def _about(index: Index, stream: str, number: int) -> bytes:

@@ -12,7 +12,8 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-from typing import Any, Final, NoReturn
+from http.client import HTTPException
+from typing import IO, Any, Final, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
@@ -108,6 +109,10 @@ class HttpRemote:
         """An object."""
         return self._ask("GET", _path(name), f"read {name}")
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """An object. It is in memory as a whole: a server may answer with anything, and a part of it is of no use."""
+        yield self.get(name)
+
     def put(self, name: str, data: bytes) -> bool:
         """Store an object, unless other bytes have this name. True only with a receipt for these bytes."""
         digest = hashlib.sha256(data).hexdigest()
@@ -120,6 +125,11 @@ class HttpRemote:
                 f"{self._url} gave no valid receipt for {name}", "ask the administrator of the server"
             )
         return True
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """The same for the bytes of a file."""
+        file.seek(0)
+        return self.put(name, file.read())
 
     def delete(self, name: str) -> None:
         """Remove an object."""
@@ -140,7 +150,7 @@ class HttpRemote:
                 told = error.headers.get("retry-after", "")
                 seconds = float(told) if told.isdecimal() else wait
                 reason: str = message_of(error) or f"{error.code} {error.reason}"
-            except (URLError, TimeoutError, ConnectionError) as error:
+            except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 seconds, reason = wait, str(getattr(error, "reason", error))
             seconds *= 1 + random.random() / 4  # noqa: S311 - so that a whole team does not come back at once
             if not left or waited + seconds > LONGEST_WAIT:

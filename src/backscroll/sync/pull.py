@@ -4,15 +4,17 @@ First the archive, then the state. A bundle that is in the archive and not in th
 its bytes are there, and are not added again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import chain
+from tempfile import SpooledTemporaryFile
+from typing import IO, Final
 
 from backscroll.archive.catalogue import AddedBytes
 from backscroll.archive.forgetting import owned_key
 from backscroll.archive.kept_file import KeptFile, Version
-from backscroll.archive.packing import in_chunks, pack
+from backscroll.archive.packing import CHUNK, in_chunks, pack
 from backscroll.archive.rewriting import ReplacedVersion, Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, NothingFound
@@ -25,7 +27,7 @@ from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of
 from backscroll.sync.state import SyncState
 from backscroll.sync.state_rows import ReceivedStream, StreamInArchive
-from backscroll.sync.streams import StreamKey, first_head
+from backscroll.sync.streams import LONGEST_SEGMENT, Head, StreamKey, first_head
 
 
 @dataclass
@@ -62,8 +64,12 @@ RECEIVED_CHUNK: Final = 256 << 10
 machine, whose files are read where they are, unpack sooner."""
 KINDS: Final = frozenset(map(str, FileKind))
 """Of the files that this version knows. Others are left on the remote until a version takes them that does."""
-Incoming = Callable[[str, bytes], bytes]
-"""What is kept of a segment of the file with this path: as many bytes, perhaps others."""
+Pieces = Callable[[], Iterable[bytes]]
+"""The bytes of a segment, from its beginning each time. One that is a single long line comes in several pieces."""
+Incoming = Callable[[str, int, Iterable[bytes]], Iterable[bytes]]
+"""What is kept of a segment of the file with this path and this many bytes: as many bytes, perhaps others."""
+MAX_IN_MEMORY: Final = 8 << 20
+"""Bytes of an object; a larger one is a temporary file while it is taken."""
 
 
 def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> bool:
@@ -87,13 +93,15 @@ def pull(
     on_bytes: Callable[[int], object] = lambda _: None,
     listing: Sequence[RemoteObject] | None = None,
     is_own: Callable[[str], bool] = lambda _: False,
-    incoming: Incoming = lambda _, data: data,
+    incoming: Incoming = lambda _, __, pieces: pieces,
+    temporary: str | None = None,
 ) -> Pulled:
     """Take everything that is new from other devices. A device whose objects are damaged holds up no other.
 
-    `is_own` says of a machine of the archive whether it is this one; `incoming` may change what is taken.
+    `is_own` says of a machine of the archive whether it is this one; `incoming` may change what is taken; `temporary`
+    is a folder for objects that are too large for memory, if not the system's.
     """
-    pulling = _Pull(writing, remote, state, seal, on_bytes, is_own, incoming)
+    pulling = _Pull(writing, remote, state, seal, on_bytes, is_own, incoming, temporary)
     for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
         if device != own:
             pulling.take_from(device, objects)
@@ -111,6 +119,7 @@ class _Pull:
     on_bytes: Callable[[int], object]
     is_own: Callable[[str], bool]
     incoming: Incoming
+    temporary: str | None
     done: Pulled = field(default_factory=Pulled)
 
     def take_from(self, device: str, objects: Sequence[BundleObject]) -> None:
@@ -138,18 +147,24 @@ class _Pull:
         for one in current(in_log(objects, log)):
             if one.last <= state.pulled(device)[1]:
                 continue
-            for bundle in read_bundles(self.remote.get(one.name), self.seal):
-                _, number, before = state.pulled(device)
-                if bundle.index.number <= number:
-                    continue
-                if bundle.index.number > number + 1:
-                    raise DamagedBundleError(f"bundle {number + 1} is missing")
-                if bundle.index.device != device or bundle.index.previous != before:
-                    hint = "it was set back or copied: run backscroll sync verify on that machine"
-                    raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
-                with self.writing() as writer:
-                    _Receiver(self, writer, device, bundle).take()
-                self.on_bytes(sum(entry.length for entry in bundle.index.entries))
+            with SpooledTemporaryFile(MAX_IN_MEMORY, dir=self.temporary) as file:
+                for piece in self.remote.pieces(one.name):
+                    file.write(piece)
+                self._take_object(device, file)
+
+    def _take_object(self, device: str, file: IO[bytes]) -> None:
+        for bundle in read_bundles(file, self.seal):
+            _, number, before = self.state.pulled(device)
+            if bundle.index.number <= number:
+                continue
+            if bundle.index.number > number + 1:
+                raise DamagedBundleError(f"bundle {number + 1} is missing")
+            if bundle.index.device != device or bundle.index.previous != before:
+                hint = "it was set back or copied: run backscroll sync verify on that machine"
+                raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
+            with self.writing() as writer:
+                _Receiver(self, writer, device, bundle).take()
+            self.on_bytes(sum(entry.length for entry in bundle.index.entries))
 
 
 def _remove_replaced(writing: Writing, state: SyncState, device: str) -> int:
@@ -249,53 +264,71 @@ class _Receiver:
         if entry.number > head.segments:
             self._done.problems.append(f"{self._machine}: a part of {key.path} is missing")
             return
-        segment = self._bundle.segment(entry, head)
+        pieces = self._verified(entry, head, key.path)
         file = self._file(key, facts.type)
         base = key._replace(version=0, generation=0).id
-        data = self._incoming(key.path, segment.data)
-        number = known.version if known else self._version_for(file, base, data)
-        number = self._put(file, number, segment.start, data, facts.modified_ns)
+        number = known.version if known else self._version_for(file, base, pieces)
+        number = self._put(file, number, entry.start, entry.length, pieces, facts.modified_ns)
         first = key._replace(generation=0).id
-        taken = ReceivedStream(number, segment.head, self._machine, first, key.generation, entry.source, facts.rules)
+        taken = ReceivedStream(number, entry.after, self._machine, first, key.generation, entry.source, facts.rules)
         self._state.note_received(self._device, base, entry.stream, taken)
+
+    def _verified(self, entry: Entry, head: Head, path: str) -> Pieces:
+        """What is kept of a segment, which continues a stream with this head; an error if it does not."""
+        if entry.length <= LONGEST_SEGMENT:
+            data = b"".join(self._incoming(path, entry.length, (self._bundle.segment(entry, head).data,)))
+            return lambda: (data,)
+        self._bundle.check_after(entry, head)
+        return lambda: self._incoming(path, entry.length, self._bundle.pieces(entry))
 
     def _file(self, key: StreamKey, kind: str) -> KeptFile:
         source = SourceKey(self._machine, key.home, key.path)
         return self._writer.sources.get(source) or self._writer.new_file(self._machine, key.home, key.path, kind)
 
-    def _version_for(self, file: KeptFile, base: str, data: bytes) -> int:
+    def _version_for(self, file: KeptFile, base: str, pieces: Pieces) -> int:
         """The number of the version that a stream goes into: a new one, or one that was added just before a crash."""
         taken = self._state.received_versions(self._device, base)
         for version in file.versions:
             is_free = version.size and version.number not in taken
-            if is_free and self._writer.read(version, 0, len(data)) == data[: version.size]:
+            if is_free and self._is_there(version, 0, pieces):
                 return version.number
         return len(file.versions) + 1
 
-    def _put(self, file: KeptFile, number: int, start: int, data: bytes, modified_ns: int) -> int:
+    def _is_there(self, version: Version, start: int, pieces: Pieces) -> bool:
+        """Whether a version has these bytes from a place on, as far as it goes."""
+        for piece in pieces():
+            there = self._writer.read(version, start, start + len(piece))
+            if not piece.startswith(there):
+                return False
+            start += len(piece)
+            if start >= version.size:
+                break
+        return True
+
+    def _put(self, file: KeptFile, number: int, start: int, length: int, pieces: Pieces, modified_ns: int) -> int:
         """Have these bytes at this place of a version; return its number, which is a new one if they differ."""
         has = file.version(number)
-        if has is None or has.size <= start:
-            self._add(file, number, start, data, modified_ns)
+        size = has.size if has is not None else 0
+        if has is None or size <= start:
+            self._add(file, number, start, pieces(), modified_ns)
             return number
-        there = self._writer.read(has, start, start + len(data))
-        if there == data:
+        if self._is_there(has, start, pieces):
+            if size < start + length:  # cut off in between
+                self._add(file, number, size, _after(pieces(), size - start), modified_ns)
             return number
-        if data.startswith(there):  # cut off in between
-            self._add(file, number, has.size, data[len(there) :], modified_ns)
-            return number
-        before = self._writer.read(has, 0, start)
-        self._add(file, len(file.versions) + 1, 0, before + data, modified_ns)
+        before = (self._writer.read(has, at, min(start, at + CHUNK)) for at in range(0, start, CHUNK))
+        self._add(file, len(file.versions) + 1, 0, chain(before, pieces()), modified_ns)
         return len(file.versions)
 
-    def _add(self, file: KeptFile, number: int, start: int, data: bytes, modified_ns: int) -> None:
+    def _add(self, file: KeptFile, number: int, start: int, pieces: Iterable[bytes], modified_ns: int) -> None:
         version: Version | None = file.version(number)
         if (version.size if version else 0) != start:
             raise BackscrollError(f"a part of {file.name} of {self._machine} is missing", "run backscroll sync verify")
-        chunks = [
-            self._writer.put(pack(piece))[0] for piece in in_chunks(data.splitlines(keepends=True), RECEIVED_CHUNK)
-        ]
-        end = start + len(data)
+        lines = (line for piece in pieces for line in piece.splitlines(keepends=True))
+        chunks, end = [], start
+        for chunk in in_chunks(lines, RECEIVED_CHUNK):
+            chunks.append(self._writer.put(pack(chunk))[0])
+            end += len(chunk)
         bookmark = Bookmark(end, 0, 0, end, modified_ns, 0, 0, 0, 0)
         self._writer.add_chunks(
             AddedBytes(
@@ -309,7 +342,7 @@ class _Receiver:
             )
         )
         self._done.files += start == 0
-        self._done.size += len(data)
+        self._done.size += end - start
         self._done.sources.add(file.key.id)
 
     def _forget(self, keys: list[str]) -> None:
@@ -327,6 +360,14 @@ class _Receiver:
         self._writer.forgotten = known
         self._writer.forget(files, new)
         self._done.forgotten += len(files)
+
+
+def _after(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The bytes without the first ones."""
+    for piece in pieces:
+        if rest := piece[size:]:
+            yield rest
+        size = max(0, size - len(piece))
 
 
 def _is_safe(path: str) -> bool:

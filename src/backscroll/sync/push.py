@@ -15,6 +15,7 @@ from backscroll.archive.archive import Archive
 from backscroll.archive.forgetting import keys_to_forget
 from backscroll.errors import BackscrollError
 from backscroll.sync.bundles import (
+    MAX_ENTRIES,
     PLAIN,
     Bundle,
     Entry,
@@ -266,7 +267,7 @@ class _Push:
         for base, part in self._new_parts():
             waiting.append((base, part))
             size += len(part.segment.data)
-            if size >= BUNDLE_BYTES:
+            if size >= BUNDLE_BYTES or len(waiting) >= MAX_ENTRIES:
                 yield waiting
                 waiting, size, at_least_one = [], 0, False
         if waiting or at_least_one:

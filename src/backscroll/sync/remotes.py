@@ -3,9 +3,9 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import IO, Final, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from backscroll.disk import private_folder, sync_folder, write_all
@@ -15,6 +15,8 @@ BUCKETS: Final = ("s3", "gs", "az")
 SERVERS: Final = ("https", "http")
 HINT: Final = "use a folder, file:///…, s3://…, gs://…, az://… or https://…"
 UNFINISHED: Final = ".unfinished-"
+PIECE: Final = 1 << 20
+"""Bytes of an object that are in memory at the same time, where it is passed on."""
 
 
 class RemoteObject(NamedTuple):
@@ -35,8 +37,16 @@ class Remote(Protocol):
         """An object; `NothingFound` if there is none."""
         ...
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """An object, piece by piece; `NothingFound` before the first if there is none."""
+        ...
+
     def put(self, name: str, data: bytes) -> bool:
         """Store an object durably, unless one with this name is there already: then change nothing, and say False."""
+        ...
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """Store a whole file as an object, as `put` does."""
         ...
 
     def delete(self, name: str) -> None:
@@ -100,8 +110,26 @@ class Folder:
         except OSError as error:
             raise storage_error(error, f"cannot read {self._path(name)}") from error
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """An object, piece by piece."""
+        try:
+            with self._path(name).open("rb") as file:
+                yield from read_pieces(file)
+        except FileNotFoundError as error:
+            raise NothingFound(f"the remote has no {name}", "run backscroll sync verify") from error
+        except OSError as error:
+            raise storage_error(error, f"cannot read {self._path(name)}") from error
+
     def put(self, name: str, data: bytes) -> bool:
         """Write beside it, flush, then link: a name appears with all of its bytes, or not at all."""
+        return self._put(name, (data,))
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """The same for the bytes of a file."""
+        file.seek(0)
+        return self._put(name, read_pieces(file))
+
+    def _put(self, name: str, pieces: Iterable[bytes]) -> bool:
         path = self._path(name)
         beside = path.parent / f"{UNFINISHED}{secrets.token_hex(8)}"
         try:
@@ -110,7 +138,8 @@ class Folder:
             private_folder(path.parent)
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
-                write_all(descriptor, data)
+                for piece in pieces:
+                    write_all(descriptor, piece)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -145,3 +174,15 @@ class Folder:
         if not path.is_relative_to(self.root) or ".." in path.parts:
             raise BackscrollError(f"{name} is not a name of an object", "run backscroll sync verify")
         return path
+
+
+def read_pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """The rest of a file, piece by piece."""
+    while piece := file.read(PIECE):
+        yield piece
+
+
+def is_same(pieces: Iterable[bytes], file: IO[bytes]) -> bool:
+    """Whether an object has the bytes of a whole file."""
+    file.seek(0)
+    return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)

@@ -238,6 +238,11 @@ class SyncState:
         row = self._db.execute(query, (device, stream)).fetchone()
         return ReceivedStream(row[0], Head(*row[1:4]), *row[4:]) if row else None
 
+    def received_bytes(self, device: str) -> int:
+        """How many bytes were taken of a device, and not removed since."""
+        row = self._db.execute("select coalesce(sum(size), 0) from received where device = ?", (device,)).fetchone()
+        return int(row[0])
+
     def received_versions(self, device: str, base: str) -> set[int]:
         """The versions of a file in the archive that streams were taken into; `base` names the file."""
         rows = self._db.execute("select version from received where device = ? and base = ?", (device, base))

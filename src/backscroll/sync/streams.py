@@ -60,11 +60,20 @@ def first_head(key: StreamKey) -> Head:
 
 def extend(head: Head, data: bytes) -> StreamSegment:
     """The next segment of a stream."""
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    digest = hashlib.sha256(data).hexdigest()
-    told = f"{head.hash} {head.segments} {lines} {len(data)} {digest}"
-    after = Head(head.segments + 1, head.size + len(data), hashlib.sha256(told.encode()).hexdigest())
-    return StreamSegment(head.segments, head.size, data, after)
+    return StreamSegment(head.segments, head.size, data, head_after(head, (data,)))
+
+
+def head_after(head: Head, pieces: Iterable[bytes]) -> Head:
+    """The head of a stream after a segment that comes in pieces."""
+    digest, size, lines, last = hashlib.sha256(), 0, 0, b""
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+        lines += piece.count(b"\n")
+        last = piece[-1:] or last
+    lines += last != b"\n"
+    told = f"{head.hash} {head.segments} {lines} {size} {digest.hexdigest()}"
+    return Head(head.segments + 1, head.size + size, hashlib.sha256(told.encode()).hexdigest())
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

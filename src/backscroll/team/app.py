@@ -19,7 +19,7 @@ from backscroll.httpd.listening import LOOPBACK_NAMES
 from backscroll.team.connect_routes import ROUTES as CONNECT
 from backscroll.team.context import TeamContext, team_page
 from backscroll.team.database import is_current
-from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored, UnknownDeviceError
+from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Spend, Stored, UnknownDeviceError
 from backscroll.team.devices import take_sent
 from backscroll.team.doorkeeper import MCP, Doorkeeper
 from backscroll.team.erasures import JOB as ERASE
@@ -44,6 +44,7 @@ from backscroll.team.pages import (
     start,
 )
 from backscroll.team.pages.parts import links_for
+from backscroll.team.rates import count
 from backscroll.team.remote_mcp import ForAgents, session_manager
 from backscroll.team.request_log import RequestLog, WriteLine
 from backscroll.team.stored_rules import StoredRules
@@ -67,7 +68,10 @@ def make_team_app(
 
     `log` is given a line for each request.
     """
-    devices = DeviceRoutes(context.objects, _device_of(context), _stored(context), rules=StoredRules(context.database))
+    devices = DeviceRoutes(
+        context.objects, _device_of(context), _stored(context), _spend(context), rules=StoredRules(context.database),
+        temporary=viewers.libraries.temporary,
+    )  # fmt: skip
     sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
     agents = session_manager(context, viewers.libraries)
     mcp = Route(MCP, ForAgents(agents))
@@ -99,10 +103,18 @@ def _device_of(context: TeamContext) -> DeviceOf:
     return find
 
 
-def _stored(context: TeamContext) -> Stored:
-    def note(device: str, size: int) -> None:
+def _spend(context: TeamContext) -> Spend:
+    def count_bytes(allowed: Allowance, unpacked: int) -> None:
         with context.database.connection() as connection:
-            is_known = take_sent(connection, device, size)
+            count(connection, allowed.uses(unpacked))
+
+    return count_bytes
+
+
+def _stored(context: TeamContext) -> Stored:
+    def note(device: str, sent: int, unpacked: int) -> None:
+        with context.database.connection() as connection:
+            is_known = take_sent(connection, device, sent, unpacked)
         if not is_known:
             with context.database.transaction() as connection:
                 owner = owner_of(device)

@@ -14,7 +14,9 @@ from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.redaction.redactor import Redactor
 
 LONGEST_LINE: Final = 64 << 20
-"""A longer line is withheld: decoding it would take many times its size in memory."""
+"""A longer line is withheld: masking it would take several times its size in memory."""
+LONGEST_RECORD: Final = 16 << 20
+"""A longer line is masked as text: decoding it would take many times its size in memory."""
 WITHHELD: Final = b'{"type":"withheld","why":"secrets in it could not be masked"}'
 DETECTED: Final = (b"{", b"[")
 
@@ -36,6 +38,14 @@ class ArrivalMasks:
             return self._text(data)
         return b"".join(self._line(line) for line in data.splitlines(keepends=True))
 
+    def incoming(self, path: str, size: int, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        """A segment of this size with its secrets masked. A longer one than `LONGEST_LINE`, which is one line, is never
+        in memory as a whole.
+        """
+        if size <= LONGEST_LINE:
+            return (self.segment(path, b"".join(pieces)),)
+        return (new[:-1] + b"\n" if old.endswith(b"\n") else new for old, new in _withheld(pieces))
+
     def pieces(self, path: str, pieces: Iterable[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
         """A whole file of this size, as it is and as it has to be: line by line if it is a list of them."""
         if path.endswith(".jsonl"):
@@ -45,16 +55,13 @@ class ArrivalMasks:
             whole = b"".join(pieces)
             yield whole, self.segment(path, whole)
         else:
-            told = WITHHELD
-            for piece in pieces:
-                yield piece, told[: len(piece)].ljust(len(piece))
-                told = told[len(piece) :]
+            yield from _withheld(pieces)
 
     def _line(self, line: bytes) -> bytes:
         body = line.rstrip(b"\r\n")
         if len(body) <= LONGEST_LINE and self._redactor.is_clean_line(body):
             return line
-        if body.lstrip()[:1] in DETECTED and len(body) <= LONGEST_LINE:
+        if body.lstrip()[:1] in DETECTED and len(body) <= LONGEST_RECORD:
             try:
                 value = msgspec.json.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -77,6 +84,14 @@ class ArrivalMasks:
             return body
         found = masked.encode("utf-8", "surrogateescape")
         return found.ljust(len(body)) if len(found) <= len(body) else WITHHELD[: len(body)].ljust(len(body))
+
+
+def _withheld(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Each of these pieces, and as many bytes in its place that are not from it."""
+    marker = WITHHELD
+    for piece in pieces:
+        yield piece, marker[: len(piece)].ljust(len(piece))
+        marker = marker[len(piece) :]
 
 
 def _cut_after_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.team.context import TeamContext
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.devices import DeniedError, ask, collect
+from backscroll.team.rates import TooMuchError
 from backscroll.web.api.errors import problem_response
 from backscroll.web.requests import status_of
 
@@ -33,7 +34,7 @@ async def begin(request: Request) -> Response:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UsageError("the name of the machine is missing", 'send {"machine": "…"}') from error
         with context.database.transaction() as connection:
-            asked = ask(connection, machine)
+            asked = ask(connection, machine, context.counted_address(request).address)
         return {
             "secret": asked.secret,
             "code": asked.code,
@@ -44,6 +45,8 @@ async def begin(request: Request) -> Response:
     body = (await request.body())[:LARGEST_BODY]
     try:
         return JSONResponse(await run_in_threadpool(run, body), HTTPStatus.CREATED)
+    except TooMuchError as error:
+        return problem_response(error, HTTPStatus.TOO_MANY_REQUESTS)
     except BackscrollError as error:
         return problem_response(error, status_of(error))
 

@@ -18,7 +18,8 @@ from backscroll.team.database import Database
 from backscroll.team.oidc import OidcProvider
 from backscroll.team.pages.parts import refusal_page
 from backscroll.team.people import Person
-from backscroll.team.proxies import Network, client_address
+from backscroll.team.proxies import CountedAddress, Network, counted_address
+from backscroll.web.api.errors import retry_headers
 from backscroll.web.layout import error_page
 from backscroll.web.requests import status_of
 
@@ -56,6 +57,16 @@ class TeamContext:
         """The name of the cookie of a session. Browsers share cookies between ports; two servers must not share one."""
         return "__Host-backscroll" if self.is_secure else f"backscroll-team-{urlsplit(self.url).port or 80}"
 
+    @property
+    def browser_cookie(self) -> str:
+        """The name of the cookie by which a browser is known in which a person has signed in before."""
+        return self.cookie.replace("backscroll", "backscroll-browser")
+
+    def counted_address(self, request: Request) -> CountedAddress:
+        """The address that a request is counted by."""
+        peer = request.client.host if request.client else ""
+        return counted_address(peer, request.headers.getlist("x-forwarded-for"), self.trusted_proxies)
+
 
 @dataclass(frozen=True)
 class TeamRequest:
@@ -84,10 +95,9 @@ class TeamRequest:
         return self.person if self.person.is_administrator else not_found()
 
     @property
-    def client(self) -> str:
-        """The address that it comes from."""
-        peer = self.http.client.host if self.http.client else ""
-        return client_address(peer, self.http.headers.getlist("x-forwarded-for"), self.context.trusted_proxies)
+    def counted_address(self) -> CountedAddress:
+        """The address that it is counted by."""
+        return self.context.counted_address(self.http)
 
     def get(self, name: str, default: str = "") -> str:
         """A parameter in the query string."""
@@ -131,7 +141,7 @@ def team_page(
             except BackscrollError as error:
                 back = form_page(request)
                 shown = error_page(error, back=back) if ASKER in request.scope else refusal_page(error)
-                return HTMLResponse(shown, status_of(error))
+                return HTMLResponse(shown, status_of(error), retry_headers(error))
             return HTMLResponse(shown) if isinstance(shown, Html) else shown
 
         return await run_in_threadpool(run)

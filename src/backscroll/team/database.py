@@ -4,21 +4,21 @@ These tables cannot be derived from anything: who there is, who may read what, a
 schema `team`, beside the index.
 """
 
-import select
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from backscroll.errors import BackscrollError, Busy
+from backscroll.errors import BackscrollError, Busy, UsageError
 
 if TYPE_CHECKING:
     import psycopg
 
+    from backscroll.store.postgres.pool import Pool
+
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-MAX_IDLE: Final = 8
 SCHEMA: Final = "team"
 OPTIONS: Final = f"-c search_path={SCHEMA},public -c team.org=all"
 """Of a connection of the server itself, which serves all organisations (`row_security`)."""
@@ -26,13 +26,18 @@ MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
 
 class Database:
-    """Lends connections. Each is used by one thread at a time."""
+    """Lends connections, only so many at a time. Each is used by one thread."""
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._idle: list[Connection] = []
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._pool: Pool | None = None
+
+    def limited(self) -> "Database":
+        """The same database for those who answer requests: no statement runs for long. The caller closes it."""
+        from backscroll.store.postgres.pool import with_limits
+
+        return Database(with_limits(self.address))
 
     @contextmanager
     def transaction(self, org: int | None = None) -> "Iterator[Connection]":
@@ -40,55 +45,56 @@ class Database:
 
         With `org` it sees and changes nothing of another organisation: requests of people run so.
         """
-        import psycopg
-
-        with ExitStack() as stack:
+        with _translated(), ExitStack() as stack:
             connection = self._begin(stack)
-            try:
-                if org is not None:
-                    connection.execute(f"set local team.org = '{org:d}'")
-                yield connection
-                stack.close()  # commits
-            except psycopg.OperationalError as error:
-                raise _busy(error) from error
+            if org is not None:
+                connection.execute(f"set local team.org = '{org:d}'")
+            yield connection
 
     def _begin(self, stack: ExitStack) -> "Connection":
         """A connection in a transaction that ends with `stack`. One that broke while it was idle is not used again."""
         import psycopg
 
         while True:
-            connection, is_new = self._take()
-            try:
-                block = connection.transaction()
-                stack.callback(self._give_back, connection)
-                stack.enter_context(block)
-            except psycopg.OperationalError:
-                stack.close()
-                connection.close()
-                if is_new:
-                    raise
-            else:
+            with ExitStack() as trying:
+                connection = trying.enter_context(self._lent())
+                try:
+                    trying.enter_context(connection.transaction())
+                except psycopg.OperationalError:
+                    if not connection.broken:
+                        raise
+                    continue
+                stack.push(trying.pop_all())
                 return connection
 
     @contextmanager
     def connection(self) -> "Iterator[Connection]":
         """A connection outside of a transaction: each statement takes effect by itself, and locks last."""
-        import psycopg
+        with _translated(), self._lent() as connection:
+            yield connection
 
-        connection, _ = self._take()
+    @contextmanager
+    def _lent(self) -> "Iterator[Connection]":
+        from backscroll.store.postgres.pool import lend, new_pool, options_of
+
+        with self._lock:
+            if self._pool is None:
+                self._pool = new_pool(self.address, options=options_of(self.address, OPTIONS))
+            pool = self._pool
+        connection = lend(pool)
         try:
             yield connection
-        except psycopg.OperationalError as error:
-            raise _busy(error) from error
         finally:
-            self._give_back(connection)
+            pool.putconn(connection)
 
     def connect(self) -> "Connection":
         """A connection that the caller closes."""
         import psycopg
 
+        from backscroll.store.postgres.pool import options_of
+
         try:
-            return psycopg.connect(self.address, autocommit=True, options=OPTIONS)
+            return psycopg.connect(self.address, autocommit=True, options=options_of(self.address, OPTIONS))
         except psycopg.OperationalError as error:
             first = str(error).strip().splitlines()[0][:300]
             raise BackscrollError(
@@ -97,42 +103,28 @@ class Database:
 
     def close(self) -> None:
         """Close the idle connections; those in use are closed when they are given back."""
+        import psycopg
+
         with self._lock:
-            self._is_closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
-
-    def _take(self) -> "tuple[Connection, bool]":
-        """A connection, and whether it is new."""
-        while True:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                return self.connect(), True
-            if not connection.closed and not connection.broken and _is_quiet(connection):
-                return connection, False
-            connection.close()
-
-    def _give_back(self, connection: "Connection") -> None:
-        with self._lock:
-            is_usable = not connection.closed and not connection.broken
-            is_kept = not self._is_closed and len(self._idle) < MAX_IDLE and is_usable
-            if is_kept:
-                self._idle.append(connection)
-        if not is_kept:
-            connection.close()
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            with suppress(psycopg.Error):
+                pool.close()
 
 
-def _is_quiet(connection: "Connection") -> bool:
-    """Whether an idle connection has nothing to tell; one that broke meanwhile tells its end."""
-    waiting = select.poll()
-    waiting.register(connection.fileno(), select.POLLIN)
-    return not waiting.poll(0)
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what an error of PostgreSQL means to those who ask, instead of the error itself."""
+    import psycopg
 
-
-def _busy(error: Exception) -> Busy:
-    return Busy(f"the database is busy or away ({type(error).__name__})", "try again in a moment")
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise Busy(f"the database is busy or away ({type(error).__name__})", "try again in a moment") from error
+    except psycopg.DataError as error:
+        if "NUL" in str(error):
+            raise UsageError("a text contains a NUL character", "remove it, and try again") from error
+        raise
 
 
 def migrate(database: Database) -> list[str]:

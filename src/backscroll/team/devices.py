@@ -8,10 +8,11 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
 from backscroll.team.jobs import CHANNEL, WANT
 from backscroll.team.people import Person, find_person
+from backscroll.team.rates import TooMuchError
 from backscroll.team.secrets import digest, new_code, new_secret
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 REQUEST: Final = timedelta(minutes=15)
 MAX_REQUESTS: Final = 1000
-"""Machines that wait at the same time."""
+MAX_OF_ADDRESS: Final = 20
+"""Machines that wait at the same time, in all and at one address."""
+POLLED: Final = timedelta(seconds=30)
+"""A machine that has not asked for so long whether it was let in makes room for another: `connect` keeps asking."""
+NOTED: Final = timedelta(seconds=5)
+"""How often it is noted that a machine asks."""
 ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 LONGEST_NAME: Final = 60
 
@@ -67,18 +73,32 @@ class DeniedError(UsageError):
         super().__init__("this machine was refused", "run backscroll connect again, and approve it")
 
 
-def ask(connection: "Connection", machine: str) -> DeviceRequest:
-    """A machine wants to be let in."""
+def ask(connection: "Connection", machine: str, address: str = "") -> DeviceRequest:
+    """A machine at this address wants to be let in."""
+    connection.execute("select pg_advisory_xact_lock(hashtext('device requests'))")
     connection.execute("delete from device_request where expires < now()")
-    row = connection.execute("select count(*) from device_request").fetchone()
-    if row and row[0] >= MAX_REQUESTS:
-        raise Busy("too many machines are waiting for approval", "try again in a few minutes")
+    _make_room(connection, "address = %s", [address], MAX_OF_ADDRESS, "too many machines at your address are waiting")
+    _make_room(connection, "true", [], MAX_REQUESTS, "too many machines are waiting for approval")
     found = DeviceRequest(new_secret("r"), new_code(), round(REQUEST.total_seconds()))
     connection.execute(
-        "insert into device_request (digest, code, machine, expires) values (%s, %s, %s, now() + %s)",
-        (digest(found.secret), found.code, _clean(machine), REQUEST),
+        "insert into device_request (digest, code, machine, address, expires) values (%s, %s, %s, %s, now() + %s)",
+        (digest(found.secret), found.code, _clean(machine), address, REQUEST),
     )
     return found
+
+
+def _make_room(connection: "Connection", which: str, values: list[str], most: int, problem: str) -> None:
+    """Forget the machine that has not asked for longest, if too many wait; TooMuchError if all of them still ask."""
+    row = connection.execute(f"select count(*) from device_request where {which}", values).fetchone()  # noqa: S608
+    if not row or row[0] < most:
+        return
+    gone = connection.execute(
+        f"delete from device_request where digest = (select digest from device_request where {which}"  # noqa: S608
+        " and person is null and polled < now() - %s order by polled limit 1) returning 1",
+        (*values, POLLED),
+    ).fetchone()
+    if gone is None:
+        raise TooMuchError(problem, POLLED.total_seconds())
 
 
 def waiting(connection: "Connection", code: str) -> str:
@@ -118,6 +138,10 @@ def collect(connection: "Connection", secret: str) -> Credential | None:
     if is_denied:
         raise DeniedError
     if number is None:
+        connection.execute(
+            "update device_request set polled = now() where digest = %s and polled < now() - %s",
+            (digest(secret), NOTED),
+        )
         return None
     person = find_person(connection, number)
     connection.execute("delete from device_request where digest = %s", (digest(secret),))
@@ -140,9 +164,12 @@ def new_device(connection: "Connection", person: Person, machine: str) -> Creden
     return Credential(secret, name, person.handle, person.org_name)
 
 
-def take_sent(connection: "Connection", device: str, size: int) -> bool:
-    """A device has sent so many bytes: note it, and have them taken; False if it was revoked meanwhile."""
-    return connection.execute(SENT, (size, size, device, device, CHANNEL)).fetchone() is not None
+def take_sent(connection: "Connection", device: str, sent: int, unpacked: int) -> bool:
+    """A device has sent so many bytes, which unpack to so many: note it, and have them taken.
+
+    False if it was revoked meanwhile.
+    """
+    return connection.execute(SENT, (sent, unpacked, device, device, CHANNEL)).fetchone() is not None
 
 
 def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:

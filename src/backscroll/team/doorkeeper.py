@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.html.element import Html
@@ -20,8 +20,9 @@ from backscroll.team.context import ASKER, OWNER, TeamContext, form_page
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.pages.parts import refusal_page
 from backscroll.team.people import Person
-from backscroll.team.rates import TooManyRequestsError, count_request
+from backscroll.team.rates import TooMuchError, count_request
 from backscroll.team.sessions import person_of_session, use_of_key
+from backscroll.team.turns import Turns
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
 from backscroll.web.layout import ASKER_LINKS
@@ -50,6 +51,7 @@ class Doorkeeper:
     ) -> None:
         """`links` are what the bar of every page has for a person."""
         self._app, self._context, self._links, self._prepare = app, context, links, prepare
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Find the asker, then answer or refuse."""
@@ -63,7 +65,7 @@ class Doorkeeper:
         request = Request(scope)
         try:
             person = await run_in_threadpool(self._asker, request)
-        except TooManyRequestsError as error:
+        except TooMuchError as error:
             headers = {"retry-after": str(error.seconds)}
             await problem_response(error, HTTPStatus.TOO_MANY_REQUESTS, headers)(scope, receive, send)
             return
@@ -74,13 +76,25 @@ class Doorkeeper:
         if is_barred or (person is None and path not in OPEN_PAGES):
             await _refuse(request)(scope, receive, send)
             return
-        if person is not None:
+        if person is None:
+            await self._app(scope, receive, send)
+            return
+        is_question = request.method in SAFE or path == MCP  # a form is short, and its sender may be slow
+        end_turn = await self._turns.take(person.id) if is_question else _nothing
+
+        async def leave(message: Message) -> None:
+            end_turn()  # the answer is made: how long its reader takes, or a stream lasts, holds up nothing
+            await send(message)
+
+        try:
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
             ASKER_HANDLE.set(person.handle)
             READER_ZONE.set(zone_named(unquote(request.cookies.get(ZONE_COOKIE, ""))))
             ASKER_LINKS.set(self._links(person, path, scope.get(OWNER, "")))
-        await self._app(scope, receive, send)
+            await self._app(scope, receive, leave)
+        finally:
+            end_turn()
 
     def _asker(self, request: Request) -> Person | None:
         """Who asks. A key counts alone, never together with a cookie, and only for reading through the API."""
@@ -99,6 +113,10 @@ class Doorkeeper:
                 return found.person
             secret = request.cookies.get(self._context.cookie)
             return person_of_session(connection, secret) if secret else None
+
+
+def _nothing() -> None:
+    """There is no turn to end."""
 
 
 def _refuse(request: Request) -> Response:

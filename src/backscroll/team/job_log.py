@@ -47,17 +47,33 @@ class JsonFormatter(logging.Formatter):
     """A record of `logging` as a line of JSON: where it comes from and what kind of error, not what it quotes."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line. The message is the one in the code, before values are put into it."""
-        error = record.exc_info[0] if record.exc_info else None
+        """One line. Of the values in the message, it has only numbers, and the kinds of errors."""
+        raised = record.exc_info[0] if record.exc_info else None
+        errors = [raised, *(type(value) for value in _values(record) if isinstance(value, BaseException))]
         told = {
             "at": moment(),
             "level": record.levelname.lower(),
             "module": record.name,
-            "message": str(record.msg),
-            "problem": error.__name__ if error else None,
+            "message": _message(record),
+            "problem": next((error.__name__ for error in errors if error), getattr(record, "problem", None)),
             "line": record.lineno,
         }
         return json.dumps(told)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """The message without what may be a text, a path or a secret."""
+    return str(record.msg) % tuple(map(_shown, _values(record))) if record.args else str(record.msg)
+
+
+def _values(record: logging.LogRecord) -> tuple[object, ...]:
+    return record.args if isinstance(record.args, tuple) else ()
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, BaseException):
+        return type(value).__name__
+    return value if isinstance(value, (int, float)) else "…"
 
 
 def log_as_json(write: WriteLine) -> None:

@@ -1,9 +1,12 @@
 """What the workers have to do: rows of a table, claimed with `for update skip locked`.
 
 A job is what has to be true, not an event: wanting the same again while it waits changes nothing. A claimed job is due
-again after a while, so that the job of a worker that died is done by another; doing a job twice does no harm.
+again after a while, so that the job of a worker that died is done by another; doing a job twice does no harm. A worker
+that lives puts that off as long as the job takes.
 """
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +18,12 @@ if TYPE_CHECKING:
 CHANNEL: Final = "backscroll_jobs"
 LONGEST_WAIT: Final = 300
 """Seconds until a job that fails is tried again."""
-LEASE: Final = 60
+LEASE: Final = 60.0
 """Seconds after which the job of a worker that died is claimed again."""
+RENEWED: Final = 3
+"""How often a lease is renewed in this time."""
+
+log = logging.getLogger(__name__)
 
 
 class Job(NamedTuple):
@@ -36,21 +43,62 @@ def want(connection: "Connection", kind: str, about: str) -> None:
     connection.execute(f"notify {CHANNEL}")
 
 
+class Leases:
+    """The jobs that this process does. A thread renews their leases."""
+
+    def __init__(self, database: "Database", seconds: float = LEASE) -> None:
+        self.seconds = seconds
+        self._database = database
+        self._held: set[tuple[int, int]] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def holding(self, job: int, version: int) -> Iterator[None]:
+        """Renew the lease of a job meanwhile."""
+        with self._lock:
+            self._held.add((job, version))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.discard((job, version))
+
+    def keep(self, stop: threading.Event) -> None:
+        """Renew leases until `stop` is set."""
+        while not stop.wait(self.seconds / RENEWED):
+            try:
+                self.renew()
+            except Exception as error:  # the database is away: the next time will do
+                log.warning("the leases of jobs are not renewed at the moment (%s)", type(error).__name__)
+
+    def renew(self) -> None:
+        """Put off when another worker may claim these jobs. One that was wanted again meanwhile stays due."""
+        with self._lock:
+            held = list(self._held)
+        if held:
+            with self._database.connection() as connection:
+                connection.execute(RENEW, (self.seconds, *map(list, zip(*held, strict=True))))
+
+
 @contextmanager
-def next_job(database: "Database", clock: Callable[[], float] = time.monotonic) -> Iterator[Job | None]:
-    """The next job that is due; None if there is none.
+def next_job(
+    database: "Database", leases: Leases | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Job | None]:
+    """The next job that is due; None if there is none. Its lease is one of `leases`.
 
     It is done when the block ends, unless it was wanted again meanwhile; after an error it is tried again later.
     """
+    leases = leases or Leases(database)
     with database.connection() as connection:
-        row = connection.execute(CLAIM, (LEASE,)).fetchone()
+        row = connection.execute(CLAIM, (leases.seconds,)).fetchone()
     if row is None:
         yield None
         return
     job, version = Job(*row[:5]), row[5]
     began = clock()
     try:
-        yield job
+        with leases.holding(job.id, version):
+            yield job
     except Exception as error:
         wait = min(LONGEST_WAIT, 2 ** min(job.tries, 10))
         with database.transaction() as connection:
@@ -78,6 +126,10 @@ DONE: Final = "with done as (delete from job where id = %s and version = %s)"
 COUNT: Final = """
 insert into job_total as t (kind, done, failed, seconds) values (%s, %s, %s, %s) on conflict (kind) do update
 set done = t.done + excluded.done, failed = t.failed + excluded.failed, seconds = t.seconds + excluded.seconds
+"""
+RENEW: Final = """
+update job j set due = now() + make_interval(secs => %s)
+from unnest(%s::bigint[], %s::int[]) as held (id, version) where j.id = held.id and j.version = held.version
 """
 CLAIM: Final = """
 update job set due = now() + make_interval(secs => %s), tries = tries + 1 where id = (

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from backscroll.disk import private_folder
 from backscroll.errors import NothingFound
 from backscroll.library import Home
 from backscroll.library.library import Library
@@ -39,6 +40,12 @@ class Libraries:
         self._data, self._database = data, database
         self._sql_login = login_address(database.address, sql_password)
         self._numbers: dict[str, int] = {}
+
+    @property
+    def temporary(self) -> str:
+        """A folder for files without a name: on the disk of the archives, which has room for what they will hold."""
+        private_folder(self._data / PEOPLE)
+        return str(self._data / PEOPLE)
 
     def settings(self, handle: str) -> Settings:
         """Where the archive and the marks of a person lie."""

@@ -1,5 +1,9 @@
-"""How much people and organisations may store, and how fast they may send: quotas and rates, set by administrators."""
+"""How much people and organisations may store, and how fast they may send: quotas and rates, set by administrators.
 
+Both count what objects unpack to: a few bytes may unpack to a gigabyte, and that is what takes time and room.
+"""
+
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -7,14 +11,20 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import size
 from backscroll.team.audit import record
 from backscroll.team.people import Person, person_of
+from backscroll.team.rates import TooMuchError, Use
 from backscroll.team.secrets import digest
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
-PERSON_RATE: Final = 16_000_000
-ORG_RATE: Final = 128_000_000
+DEVICE_RATE: Final = 16_000_000
+PERSON_RATE: Final = 32_000_000
+ORG_RATE: Final = 256_000_000
 """Bytes a second, where nothing else is set."""
+CREDIT_SECONDS: Final = 64
+"""How many seconds' worth may be sent at once."""
+LEAST_COUNTED: Final = 64 << 10
+"""What a small object counts: each one costs a write to the disk, however short it is."""
 GIGABYTE: Final = 1_000_000_000
 MEGABYTE: Final = 1_000_000
 MAX_NUMBER: Final = 1_000_000
@@ -53,17 +63,37 @@ class Allowance(NamedTuple):
     """Under these names its person and organisation are counted."""
     person_rate: int = PERSON_RATE
     org_rate: int = ORG_RATE
+    waits: Mapping[str, float] = {}
+    """Seconds until there is credit again, by name, where all of it was used."""
     person_quota: int | None = None
     org_quota: int | None = None
     person_stored: int = 0
     org_stored: int = 0
 
     def check(self, size: int) -> None:
-        """OverQuotaError if there is no room for so many bytes."""
+        """OverQuotaError if there is no room for an object that unpacks to so many bytes."""
         if self.person_quota is not None and self.person_stored + size > self.person_quota:
             raise OverQuotaError(self.person, self.person_quota)
         if self.org_quota is not None and self.org_stored + size > self.org_quota:
             raise OverQuotaError("your organisation", self.org_quota)
+
+    def check_credit(self) -> None:
+        """TooMuchError if all credit was used before this request."""
+        for use in self.uses(0):
+            if use.name in self.waits:
+                raise TooMuchError(use.message, self.waits[use.name])
+
+    def uses(self, unpacked: int) -> list[Use]:
+        """What an object of this size uses of the credit of its device, person and organisation."""
+        size = max(unpacked, LEAST_COUNTED)
+        rates = {f"bytes device {self.device}": ("this device", DEVICE_RATE)}
+        if self.person:
+            rates[f"bytes person {self.person}"] = (self.person, self.person_rate)
+            rates[f"bytes {self.org}"] = ("your organisation", self.org_rate)
+        return [
+            Use(name, f"{whose} has sent too much in a short time", size / rate, CREDIT_SECONDS)
+            for name, (whose, rate) in rates.items()
+        ]
 
 
 def allowance_of(connection: "Connection", credential: str) -> Allowance | None:
@@ -74,14 +104,14 @@ def allowance_of(connection: "Connection", credential: str) -> Allowance | None:
     row = connection.execute(ALLOWANCE, (NOTICED, digest(credential))).fetchone()
     if row is None:
         return None
-    device, is_news, rules, person, org, person_rate, org_rate, *sums = row
+    device, is_news, rules, person, org, person_rate, org_rate, waits, *sums = row
     if is_news:  # a push takes several requests, and each write waits for the disk
         connection.execute("update device set seen = now() where name = %s", (device,))
     stored = (int(value) if value is not None else None for value in sums)
     person_quota, org_quota, person_stored, org_stored = stored
     return Allowance(
-        device, rules, person, f"org {org}", person_rate or PERSON_RATE, org_rate or ORG_RATE, person_quota, org_quota,
-        person_stored or 0, org_stored or 0,
+        device, rules, person, f"org {org}", person_rate or PERSON_RATE, org_rate or ORG_RATE, waits or {},
+        person_quota, org_quota, person_stored or 0, org_stored or 0,
     )  # fmt: skip
 
 
@@ -127,7 +157,7 @@ def parsed_limit(text: str, unit: int) -> int | None:
 
 
 def note_stored(connection: "Connection", device: str, size: int) -> None:
-    """The objects of a device are so large in all."""
+    """The objects of a device unpack to so many bytes in all."""
     connection.execute(
         "update device set stored_bytes = %s where name = %s and stored_bytes <> %s", (size, device, size)
     )
@@ -135,6 +165,9 @@ def note_stored(connection: "Connection", device: str, size: int) -> None:
 
 ALLOWANCE: Final = """
 select d.name, d.seen is null or d.seen < now() - %s, o.rules_digest, p.handle, o.id, l.person_rate, l.org_rate,
+  (select json_object_agg(r.name, extract(epoch from r.until - room - now())) from request_rate r
+    where r.name in ('bytes device ' || d.name, 'bytes person ' || p.handle, 'bytes org ' || o.id)
+      and r.until >= now() + room),
   coalesce(p.quota_bytes, l.person_bytes), l.org_bytes,
   case when coalesce(p.quota_bytes, l.person_bytes) is not null then
     (select sum(stored_bytes) from device where person = p.id) end,

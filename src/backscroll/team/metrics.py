@@ -16,7 +16,10 @@ GAUGES = {
     "backscroll_people": ("People who can sign in.", "select count(*) from person where disabled is null"),
     "backscroll_devices": ("Machines that can send.", "select count(*) from device where revoked is null"),
     "backscroll_sent_bytes": ("Bytes that machines have sent.", "select coalesce(sum(sent_bytes), 0) from device"),
-    "backscroll_stored_bytes": ("Bytes of objects.", "select coalesce(sum(stored_bytes), 0) from device"),
+    "backscroll_stored_bytes": (
+        "Bytes that the objects unpack to.",
+        "select coalesce(sum(stored_bytes), 0) from device",
+    ),
     "backscroll_jobs": ("Jobs that wait or run.", "select count(*) from job"),
     "backscroll_failing_jobs": (
         "Jobs that have failed and are tried again.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
 from backscroll.team.jobs import want
-from backscroll.team.secrets import digest, hash_password, is_password, new_secret
+from backscroll.team.secrets import digest, hash_password, is_outdated, is_password, new_secret
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -202,6 +202,8 @@ def with_password(connection: "Connection", handle: str, password: str) -> Perso
     row = connection.execute("select id, password from person where handle = %s", (handle.strip().lower(),)).fetchone()
     if not is_password(password, row[1] if row else None) or not row:
         return None
+    if is_outdated(row[1]):
+        connection.execute("update person set password = %s where id = %s", (hash_password(password), row[0]))
     return next(iter(_people(connection, "p.id = %s and p.erased is null", row[0])), None)
 
 

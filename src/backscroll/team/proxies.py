@@ -2,15 +2,28 @@
 
 Only the part of `X-Forwarded-For` that proxies in the trusted networks wrote is believed. It is used to slow down
 guessing, never to know who asks.
+
+Without a trusted network, everyone behind a proxy has its address, and must not be counted as one. So the last address
+in the header, which the proxy added, is counted together with the proxy's own. A stranger who reaches the server past
+the proxy could make it up, and gains no more than by having many addresses.
 """
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from backscroll.errors import UsageError
 
+IPV4: Final = 4
 Network: TypeAlias = IPv4Network | IPv6Network
+
+
+class CountedAddress(NamedTuple):
+    """The address of a client, as far as it is known; of IPv6, its network."""
+
+    address: str
+    through: str = ""
+    """The address of the proxy on whose word it is, if that is not a trusted one."""
 
 
 def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
@@ -35,6 +48,26 @@ def client_address(peer: str, forwarded: Sequence[str], trusted: Sequence[Networ
     while _is_trusted(address, trusted) and chain:
         address = chain.pop()
     return address if _is_address(address) else peer
+
+
+def counted_address(peer: str, forwarded: Sequence[str], trusted: Sequence[Network]) -> CountedAddress:
+    """What a request is counted by."""
+    address = client_address(peer, forwarded, trusted)
+    last = forwarded[-1].rpartition(",")[2].strip() if forwarded else ""
+    if address == peer and not _is_trusted(peer, trusted) and _is_address(last):
+        return CountedAddress(f"{_network(peer)} {_network(last)}", _network(peer))
+    return CountedAddress(_network(address))
+
+
+def _network(address: str) -> str:
+    """The network of one customer: a provider gives each of them 2⁶⁴ addresses of IPv6."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if parsed.version == IPV4:
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ip_network(f"{parsed}/64", strict=False))
 
 
 def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:

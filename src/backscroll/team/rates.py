@@ -1,12 +1,13 @@
-"""How many requests a key, a person and an organisation may make: so that one program cannot hold up everyone.
+"""Rates: how much may be asked and sent, so that one program cannot hold up everyone.
 
-They are counted in the database, in the statement that each request costs: a limit is the same however many web
-processes there are. Each request moves the time up to which its key has asked by the same step; once that is too far
-ahead of now, it is refused.
+They are counted in the database: a limit is the same however many web processes there are, and whichever of them is
+started again. What is counted has a name there, and a time up to which it is used up; each use moves that time. Once it
+is too far ahead of now, the next use is refused.
 """
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import Busy
 
@@ -17,43 +18,94 @@ if TYPE_CHECKING:
 PER_MINUTE: Final = 120
 PERSON_PER_MINUTE: Final = 300
 ORG_PER_MINUTE: Final = 3000
-"""With one key, all keys of a person, and those of everyone in an organisation; half as many at once."""
+"""Requests with one key, all keys of a person, and those of everyone in an organisation; half as many at once."""
 
 
-class TooManyRequestsError(Busy):
-    """A key, a person or an organisation asks too often."""
+class TooMuchError(Busy):
+    """More was asked or sent than a rate allows."""
 
-    def __init__(self, whose: str, seconds: int) -> None:
-        self.seconds = seconds
-        super().__init__(f"too many requests of {whose}", f"wait {seconds} seconds")
+    def __init__(self, message: str, seconds: float) -> None:
+        self.seconds = max(1, math.ceil(seconds))
+        super().__init__(message, f"wait {self.seconds} seconds")
+
+
+class Use(NamedTuple):
+    """What is counted under a name."""
+
+    name: str
+    message: str
+    """What is said if it was too much."""
+    seconds: float
+    """How long this use takes at the rate."""
+    room: float
+    """Seconds that may be used ahead."""
+
+
+def count(connection: "Connection", uses: Sequence[Use]) -> None:
+    """Count a use under each of its names; TooMuchError, and nothing is counted, if one of them has no room."""
+    columns = zip(*((use.name, use.seconds, use.room) for use in uses), strict=True)
+    waits: dict[str, float | None] = dict(connection.execute(COUNT, [*map(list, columns)]).fetchall())
+    for use in uses:
+        # A name that is not among them was used up by another request at the same moment.
+        if (wait := waits.get(use.name, 1.0)) is not None:
+            raise TooMuchError(use.message, wait)
 
 
 def count_request(connection: "Connection", use: "KeyUse") -> None:
-    """Count a request with a key; TooManyRequestsError if there were too many lately."""
+    """Count a request with a key; TooMuchError if there were too many lately."""
     rates = {
         f"key {use.key}": ("this key", PER_MINUTE),
         f"person {use.person.id}": ("all your keys together", PERSON_PER_MINUTE),
         f"org {use.person.org}": ("your organisation", ORG_PER_MINUTE),
     }
-    steps = [60 / rate for _, rate in rates.values()]
-    rooms = [step * rate / 2 for step, (_, rate) in zip(steps, rates.values(), strict=True)]
-    counted = {name for (name,) in connection.execute(COUNT, ([*rates], steps, rooms))}
-    for (name, (whose, _)), step in zip(rates.items(), steps, strict=True):
-        if name not in counted:
-            row = connection.execute(WAIT, (step, name)).fetchone()
-            raise TooManyRequestsError(whose, max(1, math.ceil(row[0])) if row else 1)
+    # Half of a minute's requests may come at once, and not one more because of rounding.
+    uses = [
+        Use(name, f"too many requests of {whose}", 60 / rate, 30 - 30 / rate) for name, (whose, rate) in rates.items()
+    ]
+    count(connection, uses)
+
+
+def used_ahead(connection: "Connection", names: Iterable[str]) -> dict[str, float]:
+    """How many seconds each of these names is ahead; those that are not are left out."""
+    rows = connection.execute(AHEAD, ([*names],))
+    return {name: float(seconds) for name, seconds in rows}
+
+
+def add_use(connection: "Connection", uses: Sequence[Use]) -> None:
+    """Count a use under each of its names, whether there is room or not; never further ahead than twice the room."""
+    columns = zip(*((use.name, use.seconds, use.room) for use in uses), strict=True)
+    connection.execute(ADD, [*map(list, columns)])
+
+
+def forget_unused(connection: "Connection") -> None:
+    """Remove the names that are not ahead: they are counted as if they had never been used."""
+    connection.execute("delete from request_rate where until <= now()")
 
 
 COUNT: Final = """
-insert into request_rate as r (name, until, room)
-select name, now() + make_interval(secs => step), make_interval(secs => room)
-from unnest(%s::text[], %s::float8[], %s::float8[]) as asked (name, step, room) order by name
-on conflict (name) do update
-set until = greatest(r.until, now()) + (excluded.until - now()), room = excluded.room
-where greatest(r.until, now()) + (excluded.until - now()) <= now() + excluded.room
-returning name
+with asked as (select * from unnest(%s::text[], %s::float8[], %s::float8[]) as asked (name, step, room)),
+over as (
+  select name, extract(epoch from r.until - now())::float8 - asked.room as wait
+  from asked join request_rate r using (name) where r.until >= now() + make_interval(secs => asked.room)),
+counted as (
+  insert into request_rate as r (name, until, room)
+  select name, now() + make_interval(secs => step), make_interval(secs => room) from asked
+  where not exists (select from over) order by name
+  on conflict (name) do update
+  set until = greatest(r.until, now()) + (excluded.until - now()), room = excluded.room
+  where r.until < now() + excluded.room
+  returning name)
+select name, null::float8 from counted union all select name, wait from over
+union all select name, null from asked where exists (select from over) and name not in (select name from over)
 """
 """In the order of the names, so that two requests never wait for one another."""
-WAIT: Final = """
-select extract(epoch from until + make_interval(secs => %s) - room - now()) from request_rate where name = %s
+AHEAD: Final = """
+select name, extract(epoch from until - now())::float8 from request_rate where name = any(%s) and until > now()
+"""
+ADD: Final = """
+insert into request_rate as r (name, until, room)
+select name, now() + make_interval(secs => step), make_interval(secs => room)
+from unnest(%s::text[], %s::float8[], %s::float8[]) as used (name, step, room) order by name
+on conflict (name) do update
+set until = least(greatest(r.until, now()) + (excluded.until - now()), now() + 2 * excluded.room), room = excluded.room
 """

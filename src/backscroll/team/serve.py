@@ -153,6 +153,7 @@ def serve_web(
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`: at a socket that listens, else at one of its own."""
     listener = listener or listen_for_web(host, port, url)
+    database = database.limited()
     try:
         connections = Connections(body_seconds=BODY_SECONDS)
         viewers = Viewers(Libraries(place.data, database, sql_password), connections)
@@ -170,6 +171,7 @@ def serve_web(
         server.run(sockets=[listener])
     finally:
         listener.close()
+        database.close()
 
 
 def listen_for_web(host: str, port: int | None, url: str | None) -> socket.socket:

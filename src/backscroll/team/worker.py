@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from backscroll.archive.archive import Archive
 from backscroll.errors import BackscrollError, storage_error
@@ -26,6 +26,7 @@ from backscroll.sync.pull import Pulled, pull
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
 from backscroll.sync.withdrawn import withdraw
+from backscroll.team.arrival_limits import ArrivalLimits
 from backscroll.team.arrival_masks import ArrivalMasks
 from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import JOB as ERASE
@@ -33,11 +34,12 @@ from backscroll.team.erasures import find_by_name, to_be_erased
 from backscroll.team.exclusive import PersonBusy, exclusive
 from backscroll.team.expire_chats import expire_chats
 from backscroll.team.job_log import JobLog
-from backscroll.team.jobs import CHANNEL, Job, next_job, want
+from backscroll.team.jobs import CHANNEL, Job, Leases, next_job, want
 from backscroll.team.libraries import STATE, Libraries
 from backscroll.team.limits import note_stored
 from backscroll.team.mask_library import mask_library
 from backscroll.team.project_rules import MASK_JOB, masks_arrivals
+from backscroll.team.rates import forget_unused
 from backscroll.team.retention import JOB as EXPIRE
 from backscroll.team.retention import want_due
 from backscroll.team.undo_import import JOB as UNDO
@@ -56,6 +58,8 @@ EXPIRY_SECONDS: Final = 600.0
 STOP_SECONDS: Final = 0.5
 """How often it is looked whether to stop."""
 THREADS: Final = 4
+HEAVY: Final = threading.Lock()
+"""Held while long lines are indexed: each takes several times its bytes in memory."""
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +85,12 @@ class Worker:
         self._threads = threads
         self._more = threading.Condition()
         self._warm = WarmChats()
+        self._leases = Leases(database)
 
     def run(self, stop: threading.Event) -> None:
         """Do every job that there is, and wait for the next."""
         helpers = [threading.Thread(target=self._help, args=(stop,), daemon=True) for _ in range(self._threads - 1)]
+        helpers.append(threading.Thread(target=self._leases.keep, args=(stop,), daemon=True))
         for helper in helpers:
             helper.start()
         self._lead(stop)
@@ -101,9 +107,11 @@ class Worker:
             try:
                 self._do_all(stop)
             except Exception as error:  # the job is tried again, and the leading thread tells what is wrong
+                name = type(error).__name__
                 log.error(
-                    "a job failed (%s) and will be tried again", type(error).__name__, exc_info=not _is_expected(error)
-                )
+                    "a job failed (%s) and will be tried again", name, exc_info=not _is_expected(error),
+                    extra={"problem": name},
+                )  # fmt: skip
 
     def _do_all(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -132,9 +140,11 @@ class Worker:
                 log.error("the worker waits: %s", error)
                 stop.wait(LOOK_SECONDS)
             except Exception as error:  # a lost connection, or a bug: the job is tried again
+                name = type(error).__name__
                 log.error(
-                    "the worker continues after an error (%s)", type(error).__name__, exc_info=not _is_expected(error)
-                )
+                    "the worker continues after an error (%s)", name, exc_info=not _is_expected(error),
+                    extra={"problem": name},
+                )  # fmt: skip
                 listening = None
                 stop.wait(1)
         if listening is not None:
@@ -142,7 +152,7 @@ class Worker:
 
     def do_next(self) -> bool:
         """Do the next job; False if there is none."""
-        with next_job(self._database) as job:
+        with next_job(self._database, self._leases) as job:
             if job is None:
                 return False
             if job.has_others:
@@ -192,6 +202,7 @@ class Worker:
         self._next_look = time.monotonic() + EXPIRY_SECONDS
         with self._database.transaction() as connection:
             want_due(connection)
+            forget_unused(connection)
 
     def _expire(self, handle: str) -> None:
         with self._database.transaction() as connection:
@@ -240,19 +251,21 @@ def take(
 ) -> tuple[Pulled, int]:
     """Take what is new of a device into its person's library, with its secrets masked if it `masks`, and index it.
 
-    Returns the size of all its objects, too.
+    Returns how many bytes all its objects unpack to, too.
     """
     own = OneDevice(objects, device)
     settings = libraries.settings(owner_of(device))
     ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
     state = SyncState(settings.library / STATE)
+    limits = ArrivalLimits(ArrivalMasks().incoming) if masks else ArrivalLimits()
     try:
         with open_writer(settings) as writer:
             before = catalogue_stamp(settings)
             log_before, last_before, _ = state.pulled(device)
             pulled = pull(
                 lambda: nullcontext(writer), own, state, own="",
-                incoming=ArrivalMasks().segment if masks else lambda _, data: data,
+                incoming=limits.incoming,
+                temporary=libraries.temporary,
             )  # fmt: skip
             if pulled.ignored:  # chats that have expired, and that the machine sends again or goes on with
                 is_same_log = state.pulled(device)[0] == log_before
@@ -264,13 +277,15 @@ def take(
                 list(own.list())  # which are shorter now
             withdrawal = withdraw(lambda: nullcontext(writer), own, own.found, state, device)
             pulled.withdrawn = len(withdrawal.streams)
-        _index(libraries, device, writer, pulled, before, warm)
+        with HEAVY if limits.is_heavy else nullcontext():
+            _index(libraries, device, writer, pulled, before, warm)
         withdrawal.note(state, device)  # not before: an update would leave in the index what the archive has no more
+        unpacked = state.received_bytes(device)
     finally:
         state.close()
     for problem in pulled.problems:
         log.error("cannot take an object: %s", problem)
-    return pulled, sum(one.size for one in own.found)
+    return pulled, max(sum(one.size for one in own.found), unpacked)
 
 
 def _index(
@@ -312,7 +327,15 @@ class OneDevice:
         """One of its objects."""
         return self._objects.get(name)
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """One of its objects, piece by piece."""
+        return self._objects.pieces(name)
+
     def put(self, name: str, data: bytes) -> bool:
+        """A worker stores nothing."""
+        raise NotImplementedError
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
         """A worker stores nothing."""
         raise NotImplementedError
 

@@ -20,7 +20,7 @@ from backscroll.errors import StorageError
 from backscroll.store.postgres.arrays import Literal, LiteralDumper, Vectors, VectorsDumper
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
-from backscroll.store.postgres.pool import IDLE, NOTHING_SHARED
+from backscroll.store.postgres.pool import NOTHING_SHARED, POOLS, Pool, new_pool, options_of
 from backscroll.store.postgres.roles import READER, SHARED_READER, refuse_unsafe_roles
 from backscroll.store.postgres.texts import from_stored, to_stored
 from backscroll.store.reader import Scope
@@ -36,10 +36,7 @@ SETTINGS: Final = sql.SQL(
     "reset role; set backscroll.build = {build}; set backscroll.homes = {homes}; set backscroll.sources = {sources};"
     " set backscroll.shared = {shared}; {role}"
 )
-OPTIONS: Final = {
-    "options": f"-c search_path={SCHEMA},public -c jit=off -c synchronous_commit=off",
-    "application_name": "backscroll",
-}
+OPTIONS: Final = f"-c search_path={SCHEMA},public -c jit=off -c synchronous_commit=off"
 """An index can be made again, so a commit does not wait for the disk. Who relies on it commits something that does:
 whatever was committed before stands before it in PostgreSQL's log."""
 
@@ -82,19 +79,23 @@ class PgConnection:
                 raise StorageError(
                     "the connection to the database was lost while writing", "close the index, and start again"
                 )
+            self._give_back()
             with translate_errors():
-                idle = IDLE.take(self.address)
-                self._connection = idle or connect(self.address)
-            self._settings, self._is_inside = (None, None) if idle else None, False  # an idle one was cleaned
+                self._connection = POOLS.take(self.address, _pool_of)
+            self._settings, self._is_inside = (None, None), False  # it was cleaned
         return self._connection
 
     def close(self) -> None:
         """Close it; it connects again when it is next used. One that holds no lock is kept for another store."""
         if self._connection is not None and self.is_locked:
             self._connection.close()
-        elif self._connection is not None:
-            IDLE.give_back(self.address, self._connection)
-        self._connection, self._settings, self._is_inside, self.is_locked = None, None, False, False
+        self._give_back()
+        self._settings, self._is_inside, self.is_locked = None, False, False
+
+    def _give_back(self) -> None:
+        if self._connection is not None:
+            POOLS.give_back(self.address, self._connection)
+        self._connection = None
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, to write."""
@@ -219,12 +220,25 @@ def run(
 
 def connect(address: str) -> psycopg.Connection[tuple[Any, ...]]:
     """Connect, with texts and numbers as the shared statements expect them."""
-    connection = psycopg.connect(address, autocommit=True, cursor_factory=_TextCursor, **OPTIONS)  # type: ignore[arg-type]
+    connection = psycopg.connect(address, autocommit=True, **_options(address))
+    _adapt(connection)
+    return connection
+
+
+def _pool_of(address: str) -> Pool:
+    return new_pool(address, _adapt, **_options(address))
+
+
+def _options(address: str) -> dict[str, Any]:
+    options = options_of(address, OPTIONS)
+    return {"cursor_factory": _TextCursor, "options": options, "application_name": "backscroll"}
+
+
+def _adapt(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
     connection.adapters.register_dumper(str, _TextDumper)
     connection.adapters.register_dumper(Literal, LiteralDumper)
     connection.adapters.register_dumper(Vectors, VectorsDumper)
     connection.adapters.register_loader("numeric", _NumberLoader)
-    return connection
 
 
 class _TextDumper(Dumper):

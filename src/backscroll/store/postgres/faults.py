@@ -1,5 +1,6 @@
 """Map the errors of PostgreSQL to our own."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -12,6 +13,7 @@ from backscroll.store.base import DamagedStoreError
 
 UNREACHABLE: Final = ("08", "28", "57")
 """The beginnings of its codes for connections that fail, are refused or are ended."""
+log = logging.getLogger(__name__)
 LIMITS: Final = "54"
 """For keys that are too long, statements that are too deep, and the like."""
 
@@ -31,10 +33,13 @@ def fault_of(error: psycopg.Error) -> BackscrollError | None:
         )
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)):
         return Busy("another process is using the database", "try again in a moment")
-    if not isinstance(error, psycopg.OperationalError) or isinstance(error, errors.QueryCanceled):
+    if isinstance(error, errors.QueryCanceled):
+        return Busy("the database took too long to answer", "ask for less, or try again in a moment")
+    if not isinstance(error, psycopg.OperationalError):
         return None
     if error.sqlstate is None or error.sqlstate.startswith(UNREACHABLE):
-        return StorageError(f"cannot reach the database: {message}", "check that PostgreSQL runs, and try again")
+        log.warning("cannot reach the database: %s", message)  # its address is not for those who ask
+        return Busy("cannot reach the database", "try again in a moment")
     if error.sqlstate.startswith(LIMITS):
         return StorageError(
             f"this is more than PostgreSQL can hold: {message}", "report this message; trying again does not help"

@@ -1,66 +1,128 @@
-"""Idle connections, to be used again: a new one costs PostgreSQL a process, and its first statements are slow.
+"""Connections of a process, lent and taken back: a new one costs PostgreSQL a process, and its statements are slow.
 
-A connection serves one store while it is used, and another one afterwards. It is handed on as the owner of the tables,
-without the locks and settings of its last user: `PgConnection` sets what it needs before each statement.
+A connection serves one store while it is lent, and another one afterwards. It is handed on as the owner of the tables,
+without the locks and settings of its last user: `PgConnection` sets what it needs before each statement. There are only
+so many: when all are lent, the next user waits a while, and is then told that the database is busy.
 """
 
 import atexit
 import os
+import select
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from backscroll.errors import Busy
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-MAX_IDLE: Final = 24
-"""Of one process and database; beyond, one that is given back is closed."""
+Pool = ConnectionPool[Connection]
+MAX_LENT: Final = 16
+"""Of one process and database."""
+WAIT_SECONDS: Final = 5.0
+"""How long a user waits for a connection."""
+RECONNECT_SECONDS: Final = 3.0
+"""How long the pool tries by itself to connect to a database that is away; the next user has it tried again."""
+STATEMENT_SECONDS: Final = 60
+IDLE_SECONDS: Final = 120
+"""How long a statement for a page may take, and how long its transaction may wait for its next statement."""
 
 
-class IdleConnections:
-    """The connections of a process that nothing uses now, by address."""
+def with_limits(address: str) -> str:
+    """The same database, for those who answer requests: nothing that they ask runs or holds anything for long."""
+    limits = {"statement_timeout": STATEMENT_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
+    return make_conninfo(address, options=options_of(address, *(f"-c {name}={n}s" for name, n in limits.items())))
+
+
+def options_of(address: str, *more: str) -> str:
+    """The settings that the address of a database names, and more."""
+    return " ".join(filter(None, (str(conninfo_to_dict(address).get("options") or ""), *more)))
+
+
+def new_pool(address: str, configure: Callable[[Connection], None] | None = None, **options: object) -> Pool:
+    """A pool that connects when it is first asked; `options` are those of psycopg, `configure` is called with each."""
+    return ConnectionPool(
+        address, kwargs={"autocommit": True, **options}, configure=configure, min_size=0, max_size=MAX_LENT, open=True,
+        timeout=WAIT_SECONDS, reconnect_timeout=RECONNECT_SECONDS, num_workers=1,
+    )  # fmt: skip
+
+
+def lend(pool: Pool) -> Connection:
+    """A connection that works, as far as can be seen without asking the database; Busy if there is none in time."""
+    while True:
+        try:
+            connection = pool.getconn()
+        except PoolTimeout as error:
+            raise Busy("the database is busy or away", "try again in a moment") from error
+        if not connection.closed and _is_quiet(connection):
+            return connection
+        connection.close()  # it broke while it was idle
+        pool.putconn(connection)
+
+
+def _is_quiet(connection: Connection) -> bool:
+    """Whether an idle connection has nothing to tell; one that broke meanwhile tells its end."""
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return not waiting.poll(0)
+
+
+class Pools:
+    """The pools of a process, one for each address."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[tuple[int, str], list[Connection]] = {}
+        self._pools: dict[tuple[int, str], Pool] = {}
         """Of this process only: a child must not use what its parent opened."""
 
-    def take(self, address: str) -> Connection | None:
-        """A connection to this address that works; None if there is none."""
+    def take(self, address: str, make: Callable[[str], Pool]) -> Connection:
+        """A clean connection to this address; `make` gives the pool for it."""
+        key = os.getpid(), address
+        with self._lock:
+            if key not in self._pools:
+                self._pools[key] = make(address)
+            pool = self._pools[key]
         while True:
-            with self._lock:
-                idle = self._idle.get((os.getpid(), address))
-                connection = idle.pop() if idle else None
-            if connection is None:
-                return None
+            connection = lend(pool)
             try:
                 connection.execute(CLEAN, prepare=False)
-            except psycopg.Error:  # it broke while it was idle
+            except psycopg.OperationalError:  # it broke while it was idle
                 connection.close()
+                pool.putconn(connection)
+            except BaseException:
+                pool.putconn(connection)
+                raise
             else:
                 return connection
 
     def give_back(self, address: str, connection: Connection) -> None:
         """Keep a connection for the next one, unless it is in the middle of something."""
-        if not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE:
-            with self._lock:
-                idle = self._idle.setdefault((os.getpid(), address), [])
-                if len(idle) < MAX_IDLE:
-                    idle.append(connection)
-                    return
-        connection.close()
+        with self._lock:
+            pool = self._pools.get((os.getpid(), address))
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.close()
+        if pool is None:
+            connection.close()
+        else:
+            pool.putconn(connection)
 
     def close(self) -> None:
         """Close all of them, when the process ends."""
         with self._lock:
-            idle = [one for (process, _), some in self._idle.items() if process == os.getpid() for one in some]
-            self._idle.clear()
-        for connection in idle:
-            connection.close()
+            pools = [pool for (process, _), pool in self._pools.items() if process == os.getpid()]
+            self._pools.clear()
+        for pool in pools:
+            with suppress(psycopg.Error):
+                pool.close(2)
 
 
-IDLE: Final = IdleConnections()
-atexit.register(IDLE.close)
+POOLS: Final = Pools()
+atexit.register(POOLS.close)
 NOTHING_SHARED: Final = "{} {} {} {}"
 CLEAN: Final = (
     "reset role; set backscroll.build = '0'; set backscroll.homes = '[]'; set backscroll.sources = '[]';"

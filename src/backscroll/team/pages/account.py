@@ -12,7 +12,7 @@ from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document, with_copy
 from backscroll.team.pages.password_form import password_form
-from backscroll.team.pages.sign_in_pages import FAILED, guess_keys
+from backscroll.team.pages.sign_in_pages import guesses_of
 from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
 from backscroll.team.rates import PER_MINUTE
@@ -76,12 +76,12 @@ def change_own_password(request: TeamRequest) -> Html | Response:
         return show(request, wrong={"new": f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters."})
     if new != again:
         return show(request, wrong={"again": "The new passwords are not the same."})
-    keys = guess_keys(request, person.handle)
-    FAILED.check(*keys)
+    guesses = guesses_of(request, person.handle)
+    guesses.check()
     session = request.http.cookies.get(request.context.cookie, "")
     if change_password(request.connection, person, current, new, session):
         return see("/account?password=changed")
-    FAILED.note(*keys)
+    guesses.note_failure()
     return show(request, wrong={"current": "This is not your current password."})
 
 

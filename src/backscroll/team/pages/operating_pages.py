@@ -106,7 +106,7 @@ def storage(request: TeamRequest) -> Html:
               "No machine has sent anything yet.", numbers=("Machines", "Stored", "Of total", "Ever sent")),
         el("h2", "Limits for everyone"), _limits_form(limits),
         el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in found]),
-        lead="What machines have sent, compressed. The indexes in the database are built from it and can be rebuilt.",
+        lead="What machines have sent: stored before compression, ever sent after it. The indexes in the database are built from it and can be rebuilt.",
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _limits_form(limits: Limits) -> Html:
         number("MB/s in total", "org_rate", limits.org_rate, MEGABYTE, f"{ORG_RATE / MEGABYTE:.0f}"),
         el("button", "Save the limits"),
         el("p", "A machine that sends too fast waits and continues. One whose quota is used up says so and tries"
-           " again later; it can still remove what it has sent. Each web process applies the rates on its own.",
+           " again later; it can still remove what it has sent. Sizes and rates are those before compression.",
            class_="muted"),
         method="post", action="/storage/limits", class_="row-form",
     )  # fmt: skip

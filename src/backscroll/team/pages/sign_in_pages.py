@@ -1,60 +1,27 @@
 """Signing in and out, the link of an invitation, and letting a machine in."""
 
-import threading
-import time
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.errors import NothingFound, UsageError
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import approve, deny, waiting
+from backscroll.team.guesses import LASTS, Guesses, know_browser
 from backscroll.team.pages.parts import field, plain_document, team_document
 from backscroll.team.people import Person, accept, forbids_passwords, invited, person_named, with_password
 from backscroll.team.secrets import SHORTEST_PASSWORD
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
 
-MAX_FAILURES: Final = (10, 200)
-"""Of one name from one address, and of one address, which may be that of a proxy before everyone."""
-PERIOD: Final = 900.0
-
-
-class FailedSignIns:
-    """Counts failures by name and address, and by address, so that a password cannot be guessed."""
-
-    def __init__(self) -> None:
-        self._failures: dict[str, list[float]] = {}
-        self._lock = threading.Lock()
-
-    def check(self, *keys: str) -> None:
-        """Busy if there were too many failures lately."""
-        now = time.monotonic()
-        with self._lock:
-            for key, most in zip(keys, MAX_FAILURES, strict=True):
-                lately = [at for at in self._failures.get(key, ()) if now - at < PERIOD]
-                if len(lately) >= most:
-                    raise Busy("too many failed attempts", "try again in a quarter of an hour")
-
-    def note(self, *keys: str) -> None:
-        """One more failure."""
-        now = time.monotonic()
-        with self._lock:
-            self._failures = {
-                key: kept for key, at in self._failures.items() if (kept := [one for one in at if now - one < PERIOD])
-            }
-            for key in keys:
-                self._failures.setdefault(key, []).append(now)
-
-
-FAILED: Final = FailedSignIns()
 OR: Final = el("p", "or with a password", class_="muted or")
 
 
-def guess_keys(request: TeamRequest, handle: str) -> tuple[str, str]:
-    """What failures are counted by: a handle and an address, and the address."""
-    return f"{request.client} {handle.strip().lower()}", request.client
+def guesses_of(request: TeamRequest, handle: str) -> Guesses:
+    """The failures that count for an attempt with this handle."""
+    browser = request.http.cookies.get(request.context.browser_cookie, "")
+    return Guesses(request.connection, handle, request.counted_address, browser)
 
 
 def sign_in(request: TeamRequest) -> Html | Response:
@@ -65,11 +32,11 @@ def sign_in(request: TeamRequest) -> Html | Response:
             return enter(request, person_named(request.connection, handle), request.get("next", "/"))
         return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
-    keys = guess_keys(request, handle)
-    FAILED.check(*keys)
+    guesses = guesses_of(request, handle)
+    guesses.check()
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:
-        FAILED.note(*keys)
+        guesses.note_failure()
         return _sign_in_form(request, request.form.get("next", "/"), "The handle or the password is wrong.")
     if person.disabled:
         return _sign_in_form(
@@ -174,7 +141,19 @@ def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool
         request.context.cookie, secret, max_age=round(ABSOLUTE.total_seconds()), path="/",
         secure=request.context.is_secure, httponly=True, samesite="lax",
     )  # fmt: skip
+    if by_password:
+        remember_browser(request, person, answer)
     return answer
+
+
+def remember_browser(request: TeamRequest, person: Person, answer: Response) -> None:
+    """Let guesses from elsewhere not slow down this browser."""
+    name = request.context.browser_cookie
+    known = know_browser(request.connection, person.id, request.http.cookies.get(name, ""))
+    answer.set_cookie(
+        name, known, max_age=round(LASTS.total_seconds()), path="/", secure=request.context.is_secure, httponly=True,
+        samesite="strict",
+    )  # fmt: skip
 
 
 def connect(request: TeamRequest) -> Html | Response:

@@ -9,9 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 
 PREFIX: Final = "/api/"
+RETRY_SECONDS: Final = 2
 SEE: Final = "see /api/v1/openapi.json"
 
 
@@ -39,7 +40,12 @@ def problem_response(error: BackscrollError, status: int, headers: Mapping[str, 
     except UnicodeEncodeError:  # half a character, from a request or a file name
         clean = [text.encode(errors="replace").decode() for text in (error.message, error.hint)]
         body = msgspec.json.encode(Error(ErrorDetail(error.kind, *clean)))
-    return Response(body, status, headers, "application/json")
+    return Response(body, status, {**retry_headers(error), **(headers or {})}, "application/json")
+
+
+def retry_headers(error: BackscrollError) -> dict[str, str]:
+    """When to ask again, if there is no more to it than that."""
+    return {"retry-after": str(getattr(error, "seconds", RETRY_SECONDS))} if isinstance(error, Busy) else {}
 
 
 async def on_http_error(request: Request, raised: Exception) -> Response:
