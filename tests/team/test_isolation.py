@@ -13,8 +13,9 @@ from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.app import ROUTES
 from backscroll.team.database import Database
 from backscroll.team.export_history import export_history
+from backscroll.team.joining import accept
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, accept, invite_by_operator, new_org, new_person, people, person_of
+from backscroll.team.people import Person, invite_by_operator, new_org, new_person, people, person_of
 from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database

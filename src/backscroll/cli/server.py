@@ -11,7 +11,7 @@ import click
 from backscroll import system
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import heading, write, write_json
+from backscroll.cli.output import heading, write, write_json, write_note
 from backscroll.cli.server_backup import server_backup, server_restore
 from backscroll.cli.server_import import server_import
 from backscroll.cli.server_people import COMMANDS
@@ -105,7 +105,7 @@ def command(
     place = where.place()
     return_freed_memory()
     with open_database(place) as opened:
-        prepare(opened)
+        prepare(opened, write_note)
         with worker_process(place, opened, logs_jobs=web["log_requests"]), database_for_web(place, opened) as for_web:
             _serve(place, for_web, **web)
 
@@ -173,11 +173,14 @@ def server_migrate(where: PlaceOptions) -> None:
     from backscroll.team.serve import open_database, prepare
 
     with open_database(where.place()) as opened:
-        done = prepare(opened)
+        lines: list[str] = []
+        done = prepare(opened, lines.append)
     if current_request().json:
-        write_json({"migrations": done})
+        write_json({"migrations": done, "reset": lines})
     else:
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
+        for line in lines:
+            write(line)
 
 
 def _serve(
@@ -190,13 +193,15 @@ def _serve(
 ) -> None:
     """Serve until Ctrl-C: at a socket that another web process gave us, or with processes that we give ours."""
     from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import listen_for_web, serve_web, stop_with_parent, web_processes
+    from backscroll.team.serve import first_path, listen_for_web, serve_web, stop_with_parent, web_processes
+
+    first = first_path(opened) if given_socket is None else None
 
     def ready(started: "StartedServer") -> None:
         if stops_with_parent:
             stop_with_parent(started.stop)
         if given_socket is None:
-            _say(started)
+            _say(started, first)
 
     if given_socket is None:
         listener = listen_for_web(web["host"], web["port"], web["url"])
@@ -248,12 +253,12 @@ def _log_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _say(started: "StartedServer") -> None:
+def _say(started: "StartedServer", first: str | None) -> None:
     import sys
 
     write(heading(f"The server is at {started.url}"))
-    if started.first_link:
-        write(f"  first administrator:  {started.first_link}")
+    if first:
+        write(f"  first administrator:  {started.url}{first}")
     write(f"  connect a machine:    backscroll connect {started.url}")
     sys.stdout.flush()
 

@@ -27,7 +27,16 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 OBJECTS: Final = "objects.jsonl"
 PASSING: Final = frozenset(
-    {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
+    {
+        "migrations",
+        "job",
+        "job_total",
+        "web_session",
+        "recovery_session",
+        "device_request",
+        "oidc_request",
+        "request_rate",
+    }
 )
 """Tables with nothing to keep."""
 DERIVED: Final = ("archive", STATE)
