@@ -343,6 +343,6 @@ PEOPLE: Final = (
     "select p.id, p.org, p.handle, p.name, p.email, p.role, p.disabled, o.name,"
     " array(select m.team from membership m where m.person = p.id),"
     " array(select m.team from membership m where m.person = p.id and m.role = 'lead'), p.owner_since,"
-    " (select count(*)::int from recovery r where r.person = p.id and r.dismissed is null)"
+    " (select count(*)::int from recovery r where r.person = p.id and r.dismissed is null), 0"
     " from person p join org o on o.id = p.org"
 )
