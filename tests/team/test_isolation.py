@@ -285,7 +285,7 @@ MATRIX = {
     "POST /account/provider": "",  # there is no provider here
     "POST /account/password": "owner admin auditor member service",
     "POST /account/recoveries/1": "",  # of Ada
-    "POST /recoveries/1/approve": "",
+    "POST /recoveries/1/approve": "owner admin",  # who are told that it takes two owners
     "POST /account/spend": "owner admin auditor member service",
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",

@@ -195,7 +195,8 @@ def _serve(
     from backscroll.team.proxies import networks_of
     from backscroll.team.serve import first_path, listen_for_web, serve_web, stop_with_parent, web_processes
 
-    first = first_path(opened) if given_socket is None else None
+    first: str | None = None
+    oidc = _oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"])
 
     def ready(started: "StartedServer") -> None:
         if stops_with_parent:
@@ -206,6 +207,7 @@ def _serve(
     if given_socket is None:
         listener = listen_for_web(web["host"], web["port"], web["url"])
         more = (web["processes"] or min(MAX_PROCESSES, system.usable_cores())) - 1
+        first = first_path(opened)  # here and nowhere else: before the processes that we give our socket
     else:
         listener, more = socket(fileno=given_socket), 0
     with web_processes(more, listener, place, opened, web["host"], _environment(web)):
@@ -215,7 +217,7 @@ def _serve(
             host=web["host"],
             url=web["url"],
             listener=listener,
-            oidc=_oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"]),
+            oidc=oidc,
             on_ready=ready,
             trusted_proxies=networks_of(web["trusted_proxies"]),
             log=_log_line if web["log_requests"] else None,
