@@ -22,7 +22,7 @@ from backscroll.team.people import (
     set_members,
     teams,
 )
-from backscroll.team.recoveries import Recovery, approve, is_in_use, waiting_in, why_not_approve
+from backscroll.team.recoveries import OWNER_FOR, Recovery, approve, is_in_use, waiting_in, why_not_approve
 from backscroll.team.roles import change_role, owners, roles_to_give
 
 
@@ -63,7 +63,9 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         _new_team() if person.is_administrator else NOTHING,
         _organisation(person) if person.is_administrator else NOTHING,
         lead=f"{person.org_name}: everyone on this server. No role gives the right to read the chats of others: each"
-        " person decides what to share.",
+        " person decides what to share. If someone cannot confirm a link to their own account, two who have been owners"
+        f" for {OWNER_FOR.days} days can open it together, or the operator of the server can: the person is told, and it"
+        " is in the audit log.",
     )
 
 
@@ -115,7 +117,7 @@ def _status(one: Person, *, is_waiting: bool) -> str:
         return "disabled"
     if is_waiting:
         return "invited, not joined yet"
-    return f"active, owner since {one.owner_since:%Y-%m-%d}" if one.owner_since else "active"
+    return f"active, owner since {one.owner_since:%Y-%m-%d}" if one.role == "owner" and one.owner_since else "active"
 
 
 def _actions(by: Person, one: Person) -> Html:

@@ -1,5 +1,7 @@
 """What is shown until a recovery is confirmed, and what the person of the account is told about it."""
 
+from datetime import datetime
+
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
@@ -88,24 +90,28 @@ def _notice(one: Recovery) -> Html:
 
 def _told(one: Recovery) -> list[object]:
     """What happened, and what follows from it."""
-    begun: list[object] = [el("strong", _by(one)), " made a link for your account on ", moment_text(one.made)]
-    if one.made_by == SERVER:
-        begun = ["A sign-in to your account began on ", moment_text(one.made),
-                 " that the audit log could not account for"]  # fmt: skip
+    begun: list[object] = [el("strong", _by(one)), " made a link for your account on ", _at(one.made)]
     if one.is_unopened:
         return [*begun, ". It was not opened yet. Refuse it if you did not ask for it."]
     if one.opened is None:
         return [*begun, ". It was never opened, and no longer works."]
-    opened: list[object] = [*begun, ". It was opened on ", moment_text(one.opened)]
+    opened: list[object] = [*begun, ". It was opened on ", _at(one.opened)]
+    if one.made_by == SERVER:
+        opened = ["A sign-in to your account began on ", _at(one.made), ", which the audit log could not explain"]
     if one.has_password:
         opened.append(", and a new password was chosen")
     if one.is_waiting:
         return [*opened, ". It shows nothing of your account unless you confirm it. If this was not you, refuse it."]
+    after = "ince then it opens everything in your account."
+    if one.is_confirmed and one.made_by == OPERATOR:
+        return [*opened, f". S{after}"]
     if one.is_confirmed:
-        by = "the operator of the server" if one.decided_by == OPERATOR else one.decided_by
-        return [*opened, ". ", el("strong", by), " confirmed it on ", moment_text(one.decided),
-                ": since then it opens everything in your account."]  # fmt: skip
+        return [*opened, ". ", el("strong", one.decided_by or ""), " confirmed it on ", _at(one.decided), f": s{after}"]
     return [*opened, ". It was not confirmed, and showed nothing of your account."]
+
+
+def _at(when: datetime | None) -> Html:
+    return moment_text(when, is_exact=True)
 
 
 def _by(one: Recovery) -> str:

@@ -189,14 +189,15 @@ def welcome(request: TeamRequest) -> Html | Response:
         action="/welcome",
     )  # fmt: skip
     way = _elsewhere(request, link=secret)
-    return plain_document(f"Welcome, {person.name}", way, OR if way else NOTHING, form)
+    title = "Choose a new password" if must_change_password(request.connection, person) else f"Welcome, {person.name}"
+    return plain_document(title, way, OR if way else NOTHING, form)
 
 
 def _before_choosing(request: TeamRequest, person: Person, secret: str) -> Html:
     """What is not as with a new account."""
     if must_change_password(request.connection, person):
-        return el("p", "Choose a new password before you continue: this server was updated, and passwords from before"
-                       " the update could have been read.")  # fmt: skip
+        return el("p", "This server was updated: passwords from before the update could have been read. Do not use the"
+                       " old one again.")  # fmt: skip
     if not link_lets_in(request.connection, secret, person):
         return el("p", "This account was used before. The new password shows nothing of it until you confirm that it is"
                        " yours: the next page says how.")  # fmt: skip
