@@ -33,16 +33,20 @@ from tests.team.served import PASSWORD, Browser, Served, serving
 NEW = "staple of another horse"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider() -> Provider:
     return Provider()
 
 
-@pytest.fixture
-def served(postgres: EmbeddedPostgres, tmp_path: Path, provider: Provider) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory, provider: Provider
+) -> Iterator[Served]:
     with serving_app(provider.app) as issuer, fresh_database(postgres) as url:
         provider.issuer = issuer
-        with serving(url, tmp_path / "server", OidcSettings(issuer, CLIENT, SECRET), works=False) as found:
+        with serving(
+            url, tmp_path_factory.mktemp("server"), OidcSettings(issuer, CLIENT, SECRET), works=False
+        ) as found:
             provider.redirect = f"{found.url}/oidc/callback"
             owner_of_server(found)
             yield found
@@ -81,21 +85,21 @@ def test_another_sign_in_at_the_provider_is_not_theirs_until_they_say_so(served:
 
 def test_the_provider_shows_who_one_is(served: Served, provider: Provider) -> None:
     """A lost password, and an account that is connected with the provider: sign in there, and confirm the new one."""
-    invited(served, "ada")
-    provider.subject = "ada"
-    served.signed_in("ada").submit("/account/provider")
+    invited(served, "pia")
+    provider.subject = "pia"
+    served.signed_in("pia").submit("/account/provider")
     waiting = served.browser()
-    page = waiting.submit("/welcome", link=_link(served, "admin", "ada"), password=NEW).text
+    page = waiting.submit("/welcome", link=_link(served, "admin", "pia"), password=NEW).text
     assert "Sign in through your organisation" in page
-    ada = _through_provider(served, provider, "ada")
+    ada = _through_provider(served, provider, "pia")
     number = re.findall(r"/account/recoveries/(\d+)", ada.get("/account").text)[0]
     ada.submit(f"/account/recoveries/{number}", answer="yes")
     assert waiting.get("/account").url.path == "/account"
-    assert _through_provider(served, provider, "ada").get("/account").url.path == "/account"
+    assert _through_provider(served, provider, "pia").get("/account").url.path == "/account"
 
 
 def test_two_who_have_long_been_owners_open_an_account_together(served: Served) -> None:
-    invited(served, "ada", "ben")
+    invited(served, "tia", "ben")
     invited(served, "oda", "eva", role="owner")
     database = served.context.database
     waiting = served.browser()
@@ -103,10 +107,10 @@ def test_two_who_have_long_been_owners_open_an_account_together(served: Served) 
         connection.execute(
             "update person set owner_since = now() - interval '31 days' where handle in ('admin', 'oda')"
         )
-    waiting.submit("/welcome", link=_link(served, "admin", "ada"), password=NEW)
+    waiting.submit("/welcome", link=_link(served, "admin", "tia"), password=NEW)
     with database.transaction() as connection:
         (number,) = connection.execute("select max(id) from recovery").fetchone() or (0,)
-        for handle in ("admin", "eva", "ada"):  # who made the link, a new owner, the account itself
+        for handle in ("admin", "eva", "tia"):  # who made the link, a new owner, the account itself
             with pytest.raises(UsageError):
                 approve(connection, person_of(connection, 1, handle), number)
     assert waiting.get("/account").url.path == "/recovery"
@@ -122,27 +126,27 @@ def test_two_who_have_long_been_owners_open_an_account_together(served: Served) 
 
 
 def test_a_person_with_a_recovery_gets_no_session_by_mistake(served: Served) -> None:
-    (ada,) = invited(served, "ada")
+    (ada,) = invited(served, "mia")
     with served.context.database.transaction() as connection:
         with pytest.raises(UsageError):
             begin_session(connection, ada._replace(recovery=1))
         with pytest.raises(UsageError, match="has to be confirmed"):
-            accept(connection, invite_again(connection, person_of(connection, 1, "admin"), "ada"), NEW)
-    told = served.browser().submit("/sign-in", handle="ada", password=PASSWORD)
+            accept(connection, invite_again(connection, person_of(connection, 1, "admin"), "mia"), NEW)
+    told = served.browser().submit("/sign-in", handle="mia", password=PASSWORD)
     assert told.url.path == "/account", "the old password stays, and shows what happened"
 
 
 def test_a_short_password_does_not_use_up_the_link(served: Served) -> None:
-    invited(served, "ada")
-    link, browser = _link(served, "admin", "ada"), served.browser()
+    invited(served, "sia")
+    link, browser = _link(served, "admin", "sia"), served.browser()
     assert "12 to 256" in browser.submit("/welcome", link=link, password="short").text
     assert browser.submit("/welcome", link=link, password=NEW).url.path == "/recovery"
 
 
 def test_changing_the_password_refuses_what_waits(served: Served) -> None:
-    invited(served, "ada")
-    ada, waiting = served.signed_in("ada"), served.browser()
-    waiting.submit("/welcome", link=_link(served, "admin", "ada"), password=NEW)
+    invited(served, "kim")
+    ada, waiting = served.signed_in("kim"), served.browser()
+    waiting.submit("/welcome", link=_link(served, "admin", "kim"), password=NEW)
     ada.submit("/account/password", current=PASSWORD, new=f"{NEW} 2", again=f"{NEW} 2")
     assert waiting.get("/account").url.path == "/sign-in"
 
@@ -206,16 +210,20 @@ def test_an_update_names_what_the_log_cannot_explain(older: str) -> None:
         connection.execute("set search_path = team")
         connection.execute("update person set role = 'owner' where handle = 'ben'")
         connection.execute("insert into person (org, handle, name, password) values (1, 'eve', 'Eve', 'x')")
+        connection.execute("create function team.later() returns trigger language plpgsql as 'begin return new; end'")
+        connection.execute("create trigger later before insert on audit execute function team.later()")
     lines = _prepared(older)
     assert [line for line in lines if line.startswith("  ")] == [
         "  ben: is owner; the audit log says member",
         "  eve: is member; the audit log says nothing",
         "  ben: the password may not be theirs: a sign-in has to be confirmed first",
         "  eve: the password may not be theirs: a sign-in has to be confirmed first",
+        "  database: has the function later(), which backscroll did not make: look at it",
+        "  database: has the trigger later on audit, which backscroll did not make: look at it",
     ]
     with psycopg.connect(older, options=OPTIONS) as connection:
         assert broken_at(connection, 1) is None
-        assert connection.execute("select count(*) from audit where action like 'reset.%'").fetchone() == (4,)
+        assert connection.execute("select count(*) from audit where action like 'reset.%'").fetchone() == (6,)
 
 
 def test_no_web_process_starts_before_the_update_is_finished(older: str) -> None:

@@ -41,6 +41,10 @@ def _reset(connection: "Connection", org: int, name: str) -> list[str]:
     broken = broken_at(connection, org)
     found = [*_roles(connection, org), *_identities(connection, org)]  # before anything here is changed
     found += _end_unlogged(connection, org)
+    found += [
+        _Finding("reset.database", "database", f"has the {kind} {part}, which backscroll did not make: look at it")
+        for kind, part in connection.execute(PARTS)
+    ]
     ended = {what: connection.execute(statement, (org,)).rowcount for what, statement in ENDED.items()}
     asked = connection.execute(NEW_PASSWORDS, (org,)).rowcount
     connection.execute(OWNERS_SINCE_NOW, (org,))
@@ -142,6 +146,19 @@ order by p.handle
 """
 """Also those whose row was last changed in a transaction that wrote no line. Where one transaction wrote all rows, the
 database was copied: that tells nothing."""
+PARTS: Final = """
+select 'function', p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname not in ('pg_catalog', 'information_schema', 'backscroll')
+  and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+union all select 'trigger', t.tgname || ' on ' || t.tgrelid::regclass from pg_trigger t where not t.tgisinternal
+union all select 'rule', r.rulename || ' on ' || r.ev_class::regclass from pg_rewrite r
+  join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
+where r.rulename <> '_RETURN' and n.nspname in ('team', 'backscroll')
+union all select 'policy', p.polname || ' on ' || p.polrelid::regclass from pg_policy p
+  join pg_class c on c.oid = p.polrelid where c.relnamespace = 'team'::regnamespace and p.polname <> 'own_org'
+order by 1, 2
+"""
+"""What could act or read for someone later."""
 SHARES: Final = """
 update share s set revoked = now() from person p where p.id = s.owner and p.org = %s and s.revoked is null
   and not exists (select from audit a where a.org = p.org and a.action = 'chat.share' and a.actor = p.handle

@@ -63,8 +63,8 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         _new_team() if person.is_administrator else NOTHING,
         _organisation(person) if person.is_administrator else NOTHING,
         lead=f"{person.org_name}: everyone on this server. No role gives the right to read the chats of others: each"
-        " person decides what to share. If someone cannot confirm a link to their own account, two who have been owners"
-        f" for {OWNER_FOR.days} days can open it together, or the operator of the server can: the person is told, and it"
+        " person decides what to share. If someone cannot confirm a link to their own account, two who were owners for"
+        f" {OWNER_FOR.days} days can open it together, or the operator of the server can: the person is told, and it"
         " is in the audit log.",
     )
 
