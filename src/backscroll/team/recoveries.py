@@ -132,6 +132,11 @@ def begin_recovery_session(connection: "Connection", number: int, browser: str, 
         "insert into recovery_session (digest, recovery, person, by_password, browser) values (%s, %s, %s, %s, %s)",
         (digest(secret), number, found.person, by_password, browser[:200]),
     )
+    connection.execute("delete from recovery_session where created < now() - %s", (LASTS,))
+    connection.execute(
+        "update recovery set password = null, issuer = null, subject = null, code = null where opened < now() - %s",
+        (LASTS,),
+    )
     record(connection, found.org, found.actor, "recovery.sign-in", found.handle)
     return secret
 

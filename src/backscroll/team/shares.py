@@ -28,7 +28,7 @@ class Share(NamedTuple):
     created: datetime
     expires: datetime | None
     without: tuple[str, ...] = ()
-    """Who joined the team since, and does not read it until the owner includes them."""
+    """Who joined the team since, and does not read it until the owner includes them; only its owner is told."""
 
 
 class ReadChat(NamedTuple):
@@ -100,7 +100,7 @@ def include_members(connection: "Connection", owner: Person, number: int) -> str
 def shares_of(connection: "Connection", owner: Person, chat: str | None = None) -> list[Share]:
     """What a person shares: everything, or one chat."""
     condition = "s.owner = %s" if chat is None else "s.owner = %s and s.chat = %s"
-    return _read(connection, condition, owner.id, *(() if chat is None else (chat,)))
+    return _read(connection, condition, owner.id, *(() if chat is None else (chat,)), without=JOINED_SINCE)
 
 
 def shared_with(connection: "Connection", reader: Person) -> list[Share]:
@@ -136,17 +136,19 @@ def readers_of(connection: "Connection", owner: Person, limit: int = 500) -> lis
     return [ReadChat(*row) for row in rows]
 
 
-def _read(connection: "Connection", condition: str, *values: object) -> list[Share]:
-    rows = connection.execute(f"{SHARES} and {condition} order by s.id desc", values)
+def _read(connection: "Connection", condition: str, *values: object, without: str = "'{}'::text[]") -> list[Share]:
+    rows = connection.execute(f"{SHARES.format(without=without)} and {condition} order by s.id desc", values)
     return [Share._make((*row[:-1], tuple(row[-1]))) for row in rows]
 
 
 SHARES: Final = (
-    "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires, array("
-    "select q.handle from membership m join person q on q.id = m.person where m.team = s.team"
-    " and m.since > s.members_as_of and q.id <> s.owner and q.disabled is null order by q.handle) from share s"
+    "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires, {without} from share s"
     " join person p on p.id = s.owner left join team t on t.id = s.team"
     " where s.revoked is null and (s.expires is null or s.expires > now())"
+)
+JOINED_SINCE: Final = (
+    "array(select q.handle from membership m join person q on q.id = m.person where m.team = s.team"
+    " and m.since > s.members_as_of and q.id <> s.owner and q.disabled is null order by q.handle)"
 )
 AGAIN: Final = (
     "update share set title = %s, expires = now() + make_interval(days => %s), members_as_of = now()"
