@@ -4,7 +4,8 @@
 """
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -13,12 +14,14 @@ import pytest
 from backscroll.errors import NothingFound, UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate as run_migrations
+from backscroll.sync.connecting import answer_recovery, waiting_recovery
 from backscroll.team.audit import broken_at, record
 from backscroll.team.database import MIGRATIONS, OPTIONS, SCHEMA, Database
+from backscroll.team.devices import new_device
 from backscroll.team.joining import accept
 from backscroll.team.oidc import OidcSettings
 from backscroll.team.people import invite_again, person_of
-from backscroll.team.recoveries import approve, confirm
+from backscroll.team.recoveries import approve, confirm, refuse
 from backscroll.team.reset_after_update import RECOVERIES
 from backscroll.team.secrets import hash_password
 from backscroll.team.serve import first_path, prepare
@@ -28,7 +31,7 @@ from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app
 from tests.team.provider import CLIENT, SECRET, Provider
 from tests.team.sending import invited, owner_of_server
-from tests.team.served import PASSWORD, Browser, Served, serving
+from tests.team.served import PASSWORD, Browser, Served, code_in, serving
 
 NEW = "staple of another horse"
 
@@ -98,6 +101,24 @@ def test_the_provider_shows_who_one_is(served: Served, provider: Provider) -> No
     assert _through_provider(served, provider, "pia").get("/account").url.path == "/account"
 
 
+def test_a_machine_confirms_or_refuses_for_its_own_person_only(served: Served) -> None:
+    ida, tom = invited(served, "ida", "tom")
+    with served.context.database.transaction() as connection:
+        hers, his = (new_device(connection, one, "laptop").secret for one in (ida, tom))
+    for is_mine, path in ((False, "/sign-in"), (True, "/account")):
+        waiting = served.browser()
+        page = waiting.submit("/welcome", link=_link(served, "admin", "ida"), password=NEW).text
+        code = code_in(page.partition("--confirm")[2])
+        with pytest.raises(UsageError, match="waits with this code"):
+            waiting_recovery(served.url, his, code)
+        with pytest.raises(UsageError):
+            answer_recovery(served.url, his, code, is_mine=True)
+        told = waiting_recovery(served.url, hers, code.lower().replace("-", " "))
+        assert (told.person, told.made_by) == ("ida", "admin")
+        answer_recovery(served.url, hers, code, is_mine=is_mine)
+        assert waiting.get("/account").url.path == path
+
+
 def test_two_who_have_long_been_owners_open_an_account_together(served: Served) -> None:
     invited(served, "tia", "ben")
     invited(served, "oda", "eva", role="owner")
@@ -123,6 +144,32 @@ def test_two_who_have_long_been_owners_open_an_account_together(served: Served) 
     assert re.search(r"recovery\.confirm", oda.get("/audit").text)
     with database.transaction() as connection, pytest.raises(NothingFound):
         confirm(connection, number, "oda")
+
+
+def test_of_two_answers_at_once_one_counts(served: Served) -> None:
+    invited(served, "lea")
+    database, waiting = served.context.database, served.browser()
+    waiting.submit("/welcome", link=_link(served, "admin", "lea"), password=NEW)
+    with database.transaction() as connection:
+        (number,) = connection.execute("select max(id) from recovery").fetchone() or (0,)
+    both, outcomes = threading.Barrier(2), []
+
+    def decide(answer: Callable[..., None]) -> None:
+        try:
+            with database.transaction() as connection:
+                both.wait(30)
+                answer(connection, number, "lea")
+            outcomes.append(answer.__name__)
+        except NothingFound:
+            outcomes.append("nothing")
+
+    threads = [threading.Thread(target=decide, args=(answer,)) for answer in (confirm, refuse)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(outcomes) in (["confirm", "nothing"], ["nothing", "refuse"])
+    assert waiting.get("/account").url.path == ("/account" if "confirm" in outcomes else "/sign-in")
 
 
 def test_a_person_with_a_recovery_gets_no_session_by_mistake(served: Served) -> None:

@@ -157,7 +157,9 @@ def confirm(connection: "Connection", number: int, by: str, *, keeps: bytes = b"
 
     If the person says so, their other sessions end, but for the one with the digest `keeps`.
     """
-    found = _waiting(connection, number)
+    found = _locked(connection, number)
+    if not found.is_waiting:
+        raise NothingFound("there is nothing to confirm any more", "ask an administrator for a new link")
     taken = connection.execute(
         "select 1 from person p join recovery r on p.issuer = r.issuer and p.subject = r.subject"
         " where r.id = %s and p.id <> r.person",
@@ -186,7 +188,7 @@ def confirm(connection: "Connection", number: int, by: str, *, keeps: bytes = b"
 
 def refuse(connection: "Connection", number: int, by: str) -> None:
     """The account is not theirs: nothing of what the link brought ever counts."""
-    found = find_recovery(connection, number)
+    found = _locked(connection, number)
     if not found.is_waiting and not found.is_unopened:
         raise NothingFound("there is nothing to refuse any more", "see Account")
     connection.execute("delete from invitation i using recovery r where r.id = %s and i.digest = r.link", (number,))
@@ -288,13 +290,10 @@ def note_opened(connection: "Connection", person: "Person", link: bytes) -> None
         record(connection, person.org, f"link by {row[0]}", "recovery.confirm", person.handle)
 
 
-def _waiting(connection: "Connection", number: int) -> Recovery:
-    """One that can be decided, locked: two answers at once do not both count."""
+def _locked(connection: "Connection", number: int) -> Recovery:
+    """One of them, as it is after what others decide at the same time: only one answer counts."""
     connection.execute("select 1 from recovery where id = %s for update", (number,))
-    found = find_recovery(connection, number)
-    if not found.is_waiting:
-        raise NothingFound("there is nothing to confirm any more", "ask an administrator for a new link")
-    return found
+    return find_recovery(connection, number)
 
 
 def _decide(connection: "Connection", found: Recovery, by: str, *, is_confirmed: bool) -> None:
