@@ -86,6 +86,19 @@ def test_another_sign_in_at_the_provider_is_not_theirs_until_they_say_so(served:
     assert _is_subject(served, "ada", "of the administrator")
 
 
+def test_the_sign_in_of_a_colleague_is_not_drawn_into_another_account(served: Served, provider: Provider) -> None:
+    invited(served, "mal", "zoe")
+    mal = served.signed_in("mal")
+    mal.follow_redirects = False
+    own = mal.submit("/account/provider").headers["location"]
+    provider.subject = "zoe"
+    for browser in (served.signed_in("zoe"), served.browser()):
+        refused = browser.get(own)
+        assert refused.status_code == 400
+        assert "for another account" in refused.text
+    assert _is_subject(served, "mal", None)
+
+
 def test_the_provider_shows_who_one_is(served: Served, provider: Provider) -> None:
     """A lost password, and an account that is connected with the provider: sign in there, and confirm the new one."""
     invited(served, "pia")

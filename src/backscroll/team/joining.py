@@ -45,6 +45,18 @@ def set_password(connection: "Connection", person: Person, link: bytes, password
     return person
 
 
+def demand_own_session(connection: "Connection", secret: str, session: Person | None) -> None:
+    """An error if a link that a person made for themself, to connect the provider, is opened by anyone else.
+
+    Otherwise they could send it to a colleague, whose sign-in at the provider would then lead into their account.
+    """
+    row = connection.execute(
+        "select person from invitation where digest = %s and invited_by = person", (digest(secret),)
+    ).fetchone()
+    if row is not None and (session is None or session.id != row[0]):
+        raise UsageError("this link is for another account", "open Account, and connect yours there")
+
+
 def use_link(connection: "Connection", link: bytes) -> tuple[Person, bool]:
     """Use up an invitation, by its digest, and all others for the same person: whose it is, and whether it lets in.
 

@@ -3,13 +3,17 @@
 from starlette.responses import Response
 
 from backscroll.team.context import TeamRequest, not_found, see
+from backscroll.team.joining import demand_own_session
 from backscroll.team.oidc import REQUEST, OidcProvider
 from backscroll.team.pages.sign_in_pages import enter, local_path
+from backscroll.team.sessions import person_of_session
 
 
 def start(request: TeamRequest) -> Response:
     """Send the browser to the provider; what it brings back must come from the same browser."""
     provider = _provider(request)
+    session = person_of_session(request.connection, request.http.cookies.get(request.context.cookie, ""))
+    demand_own_session(request.connection, request.get("link"), session)
     leave = provider.begin(request.connection, local_path(request.get("next", "/")), request.get("link"))
     answer = see(leave.address)
     answer.set_cookie(
