@@ -36,6 +36,8 @@ class Started:
     """What it writes to standard error."""
     link: str
     """For the first administrator; empty once there is one."""
+    database: str = ""
+    """The address of a database that is not its own."""
     visitors: list["Visitor"] = field(default_factory=list)
 
     def visitor(self) -> "Visitor":
@@ -44,7 +46,8 @@ class Started:
 
     def operator(self, *words: str) -> str:
         """Run a command on the machine of the server."""
-        done = run_command("server", *words, "--data", self.data)
+        named = ("--database", self.database) if self.database else ()
+        done = run_command("server", *words, "--data", self.data, *named)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -81,8 +84,9 @@ def link_in(page: str) -> str:
 
 
 @contextmanager
-def started(*words: str, data: Path | None = None, python_path: str = "") -> Iterator[Started]:
+def started(*words: str, data: Path | None = None, python_path: str = "", database: str = "") -> Iterator[Started]:
     """`backscroll server`, with its defaults. `python_path` has another version of it."""
+    words = (*words, "--database", database) if database else words
     folder = Path(tempfile.mkdtemp(prefix="backscroll-attack-", dir="/tmp"))
     folder.chmod(0o711)
     data = data or folder / "data"
@@ -101,7 +105,7 @@ def started(*words: str, data: Path | None = None, python_path: str = "") -> Ite
         addresses = re.findall(r"http://\S+", "".join(lines))
         assert addresses, (folder / "log").read_text()
         link = next((one for one in addresses if "link=" in one), "")
-        made = Started(process, data, addresses[0], folder / "log", link)
+        made = Started(process, data, addresses[0], folder / "log", link, database)
         try:
             yield made
         finally:

@@ -6,6 +6,7 @@ application: none of these words may be in any answer.
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from starlette.routing import Mount, Route
 from backscroll.team.app import ROUTES, VIEWER_ROUTES
 from tests.attack.as_users import PASSWORD, Started, Visitor, link_in, machine, send, started
 from tests.support.drawings import session_uuid
+from tests.support.postgres import fresh_database, older_postgres
 
+__all__ = ["older_postgres"]
 pytestmark = pytest.mark.all
 
 PRIVATE = "@ cwd=/home/dev/work\na <- - user: ask the qvxcanary for help\nb <- a assistant(m1): the qvxcanary sang"
@@ -41,10 +44,13 @@ class House:
         return self.people[handle]
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+@pytest.fixture(scope="module", params=["its own database", "older_postgres"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("attack")
-    with started() as server:
+    with ExitStack() as stack:
+        is_own = request.param == "its own database"
+        url = "" if is_own else stack.enter_context(fresh_database(request.getfixturevalue(request.param)))
+        server = stack.enter_context(started(database=url))
         made = House(server, folder)
         owner = made.joins("admin", server.link)
         for handle, role in (
