@@ -55,7 +55,7 @@ def _reset(connection: "Connection", org: int, name: str) -> list[str]:
     for one in found:
         record(connection, org, "server", one.action, one.about, one.text)
     lines = [
-        f"This update closes a hole in earlier versions: any member could read and change everything in {name}.",
+        f"This update closes a hole: with a key for agents, any member could read and change everything in {name}.",
         f"Ended: {told}. Everyone with a password ({asked:,}) must choose a new one at the next sign-in.",
         "Machines stay connected: only digests of their credentials were stored.",
     ]
@@ -112,7 +112,7 @@ ENDED: Final = {
     "session": f"delete from web_session where {OF_ORG}",  # noqa: S608
     "key": f"update api_key set revoked = now() where revoked is null and {OF_ORG}",  # noqa: S608
     "invitation": "delete from invitation where used is null and org = %s",
-    "link to a chat": "update share_link set revoked = now() where revoked is null and expires > now()"
+    "chat link": "update share_link set revoked = now() where revoked is null and expires > now()"
     " and owner in (select id from person where org = %s)",
     "waiting machine": f"delete from device_request where {OF_ORG}",  # noqa: S608
 }
