@@ -14,9 +14,10 @@ from backscroll.sync.remotes import open_remote
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database
 from backscroll.team.jobs import CHANNEL
+from backscroll.team.joining import accept
 from backscroll.team.oidc import OidcSettings
-from backscroll.team.people import Person, accept, invite
-from backscroll.team.serve import ServerPlace, StartedServer, prepare, run_worker, serve_web
+from backscroll.team.people import Person, invite
+from backscroll.team.serve import ServerPlace, StartedServer, first_path, prepare, run_worker, serve_web
 from backscroll.team.web_role import as_web
 
 PASSWORD = "correct horse battery"
@@ -82,7 +83,9 @@ def serving(
     if works:
         worker.start()
     ready = started.get(timeout=60)
-    served = Served(TeamContext(database, open_remote(place.objects_address), ready.url), ready.url, ready.first_link)
+    path = first_path(database)
+    context = TeamContext(database, open_remote(place.objects_address), ready.url)
+    served = Served(context, ready.url, f"{ready.url}{path}" if path else None)
     try:
         yield served
     finally:

@@ -13,8 +13,9 @@ from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.app import ROUTES
 from backscroll.team.database import Database
 from backscroll.team.export_history import export_history
+from backscroll.team.joining import accept
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, accept, invite_by_operator, new_org, new_person, people, person_of
+from backscroll.team.people import Person, invite_by_operator, new_org, new_person, people, person_of
 from backscroll.team.row_security import OPEN, unguarded
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
@@ -29,7 +30,7 @@ WORDS = {"ada": "zyxquokka zyxmarzipan zoo", "zoe": "qvxwalrus qvxpearls bank"}
 NUMBERED = {
     "job": "job", "link": "share_link",
     "device": "device", "key": "api_key", "team": "team", "share": "share", "hold": "hold", "rule": "retention_rule",
-    "project_rule": "project_rule",
+    "project_rule": "project_rule", "recovery": "recovery",
 }  # fmt: skip
 
 
@@ -91,6 +92,9 @@ def _fill(two: Two) -> None:
     admin.submit("/holds", handle="ada", reason="zyxreason", chat=session_uuid("onlyada"))
     admin.submit("/retention", project="zyxproject", days="30000")
     admin.submit("/project-rules", by="project", pattern="zyxhidden", mode="metrics")
+    link = admin.submit("/people/ada/invite").text.partition("welcome?link=")[2].partition("<")[0]
+    two.browsers["waiting"] = two.served.browser()
+    two.browsers["waiting"].submit("/welcome", link=link, password="staple of another horse")
 
 
 PAGES = (
@@ -186,7 +190,7 @@ def test_every_route_answers_404_to_an_id_of_the_other(two: Two) -> None:
 
 def _state(connection: psycopg.Connection[tuple[object, ...]]) -> list[object]:
     found: list[object] = []
-    tables = "device team share prompt prompt_share hold retention_rule project_rule erasure membership person"
+    tables = "device team share prompt prompt_share hold retention_rule project_rule erasure membership person recovery"
     for table in tables.split():
         found += connection.execute(f"select row_to_json(t)::jsonb - 'seen' from {table} t order by 1").fetchall()
     keys = connection.execute("select id, revoked from api_key order by 1").fetchall()
@@ -231,6 +235,8 @@ def test_row_level_security_alone_keeps_organisations_apart(two: Two) -> None:
         "api_key",
         "web_session",
         "hold",
+        "recovery",
+        "recovery_session",
         "audit",
         "team",
     } <= set(filled)
@@ -278,6 +284,8 @@ MATRIX = {
     "GET /account": "owner admin auditor member service",
     "POST /account/provider": "",  # there is no provider here
     "POST /account/password": "owner admin auditor member service",
+    "POST /account/recoveries/1": "",  # of Ada
+    "POST /recoveries/1/approve": "owner admin",  # who are told that it takes two owners
     "POST /account/spend": "owner admin auditor member service",
     "GET /shared": "owner admin auditor member service",
     "GET /readers": "owner admin auditor member service",
@@ -346,3 +354,38 @@ def test_what_each_role_may_open_and_do(by_role: dict[str, Browser], what: str) 
             }
             status = browser.submit(path, **form).status_code
         assert (status != 404) == (role in MATRIX[what].split()), (role, status)
+
+
+@pytest.mark.parametrize("what", MATRIX)
+def test_an_account_that_waits_for_confirmation_is_empty(two: Two, what: str) -> None:
+    """A link that an administrator made for Ada opens one page, which says how to confirm it."""
+    method, _, path = what.partition(" ")
+    browser, path = two.browsers["waiting"], path.format(chat=session_uuid("same"))
+    with two.database.transaction() as connection:
+        before = _state(connection)
+    if method == "GET" and not path.startswith("/api/"):
+        answer = browser.get(path)
+        assert answer.url.path == "/recovery"
+    else:
+        answer = browser.request(method, path, headers={"origin": two.served.url, "sec-fetch-site": "same-origin"})
+        assert answer.status_code == 403
+        assert "until it is confirmed" in answer.json()["error"]["message"]
+    assert "zyx" not in answer.text
+    with two.database.transaction() as connection:
+        assert _state(connection) == before
+
+
+def test_nor_do_agents_live_events_or_downloads_show_anything_of_it(two: Two) -> None:
+    browser = two.browsers["waiting"]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "sql", "arguments": {"statement": "select * from v_chats"}}}  # fmt: skip
+    headers = {"accept": "application/json, text/event-stream"}
+    for answer in (
+        browser.post("/mcp", json=call, headers=headers),
+        browser.get("/api/v1/events"),
+        browser.get("/metrics"),
+        browser.get("/api/v1/search?q=zyx"),
+        browser.get("/prompts.json", headers={"sec-fetch-dest": "empty"}),
+    ):
+        assert answer.status_code in (401, 403), answer.url
+        assert "zyx" not in answer.text

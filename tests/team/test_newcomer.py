@@ -203,7 +203,12 @@ def test_a_chat_is_shared_with_one_team_only(team: Team) -> None:
     assert team.ada.submit(f"/chats/{ZEBRA}/audience", audience=f"team-{number}").status_code == 200
     assert team.bob.get(f"/chats/{ZEBRA}").status_code == 404
     admin.submit(f"/teams/{number}", member=["ada", "bob"])
+    assert team.bob.get(f"/chats/{ZEBRA}").status_code == 404, "it was shared with the team as it was"
+    page = team.ada.get("/shared").text
+    assert "without bob" in page
+    team.ada.submit(f"/shares/{page.partition('/include')[0].rpartition('/')[2]}/include")
     assert team.bob.get(f"/chats/{ZEBRA}").status_code == 200
+    assert "without bob" not in team.ada.get("/shared").text
     admin.submit(f"/teams/{number}", member=["ada"])
     assert team.bob.get(f"/chats/{ZEBRA}").status_code == 404
 

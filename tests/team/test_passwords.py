@@ -7,7 +7,7 @@ import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.oidc import OidcSettings
-from backscroll.team.people import invite, invite_again, person_of
+from backscroll.team.people import invite, person_of
 from tests.support.command import run_command
 from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app
@@ -22,20 +22,22 @@ class House:
     def __init__(self, provider: Provider, served: Served, url: str, data: Path) -> None:
         self.provider, self.served, self.database, self.data = provider, served, url, data
 
-    def link(self, handle: str, *, is_new: bool = False) -> str:
+    def link(self, handle: str) -> str:
+        """The link of a person who is new."""
         with self.served.context.database.transaction() as connection:
-            owner = person_of(connection, 1, "admin")
-            return (
-                invite(connection, owner, handle, handle.title(), "member")
-                if is_new
-                else invite_again(connection, owner, handle)
-            )
+            return invite(connection, person_of(connection, 1, "admin"), handle, handle.title(), "member")
 
     def through_provider(self, handle: str, link: str = "") -> Browser:
         self.provider.subject = f"subject of {handle}"
         browser = self.served.browser()
         browser.get("/oidc/start", params={"link": link, "next": "/account"})
         return browser
+
+    def connected(self, handle: str) -> Browser:
+        """The browser of a person who has a password, connects their account with the provider, and comes back."""
+        self.provider.subject = f"subject of {handle}"
+        assert self.served.signed_in(handle).submit("/account/provider").url.path == "/account"
+        return self.through_provider(handle)
 
 
 @pytest.fixture
@@ -55,16 +57,16 @@ def test_they_cannot_be_switched_off_before_an_owner_came_in_through_the_provide
     assert answer.status_code == 400
     assert "no owner has signed in" in answer.text
     invited(house.served, "ada")
-    house.through_provider("ada", house.link("ada"))  # a member does not count
+    house.connected("ada")  # a member does not count
     assert admin.submit("/sign-in-test/passwords", forbid="1").status_code == 400
     house.served.signed_in("admin")
 
 
 def test_without_passwords_sessions_end_and_links_need_the_provider(house: House) -> None:
     invited(house.served, "ada", "ben")
-    ada, ben = house.served.signed_in("ada"), house.through_provider("ben", house.link("ben"))
-    new = house.link("eva", is_new=True)
-    owner = house.through_provider("admin", house.link("admin"))
+    ada, ben = house.served.signed_in("ada"), house.connected("ben")
+    new = house.link("eva")
+    owner = house.connected("admin")
     assert owner.submit("/sign-in-test/passwords", forbid="1").status_code == 200
     assert "Passwords are switched off" in owner.get("/sign-in-test").text
 
@@ -87,7 +89,7 @@ def test_without_passwords_sessions_end_and_links_need_the_provider(house: House
 
 def test_only_an_owner_switches_them(house: House) -> None:
     invited(house.served, "ann", role="admin")
-    house.through_provider("admin", house.link("admin"))
+    house.connected("admin")
     ann = house.served.signed_in("ann")
     assert ann.submit("/sign-in-test/passwords", forbid="1").status_code == 400
     assert "An owner can change that" in ann.get("/sign-in-test").text
@@ -125,7 +127,7 @@ def test_connecting_with_the_provider_is_no_way_around_the_current_password(hous
 
 def test_without_a_password_the_page_says_how_one_signs_in(house: House) -> None:
     invited(house.served, "ada")
-    eva = house.through_provider("eva", house.link("eva", is_new=True))
+    eva = house.through_provider("eva", house.link("eva"))
     page = eva.get("/account").text
     assert "You have no password: you sign in through your organisation." in page
     assert 'type="password"' not in page
@@ -134,9 +136,9 @@ def test_without_a_password_the_page_says_how_one_signs_in(house: House) -> None
     assert refused.status_code == 400
     assert "you sign in through your organisation" in refused.text
 
-    ada = house.through_provider("ada", house.link("ada"))
+    ada = house.connected("ada")
     assert 'action="/account/password"' in ada.get("/account").text, "she has both"
-    owner = house.through_provider("admin", house.link("admin"))
+    owner = house.connected("admin")
     owner.submit("/sign-in-test/passwords", forbid="1")
     assert "Passwords are switched off here" in ada.get("/account").text
     assert ada.submit("/account/password", **form).status_code == 400

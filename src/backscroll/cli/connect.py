@@ -1,7 +1,7 @@
 """`backscroll connect`: send this machine's history to a team server."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from backscroll.cli.output import heading, write, write_note
 from backscroll.cli.sync import GITS, MODES, PATHS, policy_from, preview_for, sync_all
 from backscroll.cli.sync_output import write_preview
 from backscroll.errors import UsageError
+
+if TYPE_CHECKING:
+    from backscroll.settings import Settings
 
 
 @click.command("connect")
@@ -20,18 +23,25 @@ from backscroll.errors import UsageError
 )
 @PATHS
 @GITS
-@click.option("--yes", is_flag=True, help="Send without asking.")
+@click.option("--confirm", metavar="CODE", help="Confirm that a new sign-in to your account on this server is yours.")
+@click.option("--yes", is_flag=True, help="Send, or confirm, without asking.")
 @global_options(unused=("json",))
-def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], yes: bool) -> None:
+def command(
+    url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], confirm: str | None, yes: bool
+) -> None:
     """Connect this machine to a team server.
 
     Shows what would be sent, project by project, and asks. Then it prints an address and a code: open the address,
     sign in, compare the code and approve the machine. Nothing is sent before that. Afterwards, `backscroll sync` sends
     what is new. What you send is private until you share it.
 
+    With --confirm, a machine that is connected already tells the server that you opened a link for your own account:
+    until then, such a link shows nothing in it. The page behind the link has the code.
+
     \b
     Examples:
       backscroll connect https://team.example.org
+      backscroll connect https://team.example.org --confirm BCDF-GHJK
       backscroll connect https://team.example.org --mode metrics --git 'github.com/acme/*' redacted
     """
     from backscroll.library.machine import ensure_machine
@@ -44,6 +54,9 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     settings = request.settings()
     url = url.rstrip("/")
     check_address(url)
+    if confirm is not None:
+        _confirm(settings, url, confirm, is_sure=yes)
+        return
     policy = policy_from(mode, paths, gits)
     if name in read_remotes(settings):
         raise UsageError(
@@ -69,3 +82,22 @@ def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[
     write_remote(settings, remote)
     write(f"Connected as {let_in.device}.")
     sync_all(settings, [remote])
+
+
+def _confirm(settings: "Settings", url: str, code: str, *, is_sure: bool) -> None:
+    """Say that the sign-in with this code is that of the person of this machine, or that it is not."""
+    from backscroll.library.syncing.remote_settings import read_credential, read_remotes
+    from backscroll.sync.connecting import answer_recovery, waiting_recovery
+
+    remote = next((one for one in read_remotes(settings).values() if one.url.rstrip("/") == url), None)
+    credential = read_credential(settings, remote.name) if remote else None
+    if credential is None:
+        raise UsageError(f"this machine is not connected to {url}", "confirm it on a machine that is, or on Account")
+    waiting = waiting_recovery(url, credential, code)
+    if not is_sure:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing is confirmed until you agree", "add --yes to confirm it without being asked")
+        write(f"{waiting.made_by} made a link for the account {waiting.person}, which was opened at {waiting.opened}.")
+        is_sure = click.confirm(f"Did you open it yourself? If so, it will show everything in {waiting.person}")
+    answer_recovery(url, credential, code, is_mine=is_sure)
+    write(f"Confirmed: it opens the account {waiting.person}." if is_sure else "Refused: the link opens nothing.")

@@ -105,7 +105,7 @@ def command(
     place = where.place()
     return_freed_memory()
     with open_database(place) as opened:
-        prepare(opened)
+        prepare(opened, write_note)
         with worker_process(place, opened, logs_jobs=web["log_requests"]), database_for_web(place, opened) as for_web:
             _serve(place, for_web, **web)
 
@@ -173,14 +173,17 @@ def server_migrate(where: PlaceOptions) -> None:
     from backscroll.team.serve import open_database, prepare, why_sql_is_off
 
     with open_database(where.place()) as opened:
-        done = prepare(opened)
+        lines: list[str] = []
+        done = prepare(opened, lines.append)
         problem = why_sql_is_off(opened)
     if problem is not None:
         write_note(f"{problem.message}\nnext: {problem.hint}")
     if current_request().json:
-        write_json({"migrations": done})
+        write_json({"migrations": done, "reset": lines})
     else:
         write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
+        for line in lines:
+            write(line)
 
 
 def _serve(
@@ -193,17 +196,21 @@ def _serve(
 ) -> None:
     """Serve until Ctrl-C: at a socket that another web process gave us, or with processes that we give ours."""
     from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import listen_for_web, serve_web, stop_with_parent, web_processes
+    from backscroll.team.serve import first_path, listen_for_web, serve_web, stop_with_parent, web_processes
+
+    first: str | None = None
+    oidc = _oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"])
 
     def ready(started: "StartedServer") -> None:
         if stops_with_parent:
             stop_with_parent(started.stop)
         if given_socket is None:
-            _say(started)
+            _say(started, first)
 
     if given_socket is None:
         listener = listen_for_web(web["host"], web["port"], web["url"])
         more = (web["processes"] or min(MAX_PROCESSES, system.usable_cores())) - 1
+        first = first_path(opened)  # here and nowhere else: before the processes that we give our socket
     else:
         listener, more = socket(fileno=given_socket), 0
     with web_processes(more, listener, place, opened, web["host"], _environment(web)):
@@ -213,7 +220,7 @@ def _serve(
             host=web["host"],
             url=web["url"],
             listener=listener,
-            oidc=_oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"]),
+            oidc=oidc,
             on_ready=ready,
             trusted_proxies=networks_of(web["trusted_proxies"]),
             log=_log_line if web["log_requests"] else None,
@@ -252,16 +259,16 @@ def _log_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _say(started: "StartedServer") -> None:
+def _say(started: "StartedServer", first: str | None) -> None:
     import sys
 
     if current_request().json:
-        write_json({"url": started.url, "link": started.first_link})
+        write_json({"url": started.url, "link": f"{started.url}{first}" if first else None})
         sys.stdout.flush()
         return
     write(heading(f"The server is at {started.url}"))
-    if started.first_link:
-        write(f"  first administrator:  {started.first_link}")
+    if first:
+        write(f"  first administrator:  {started.url}{first}")
     write(f"  connect a machine:    backscroll connect {started.url}")
     sys.stdout.flush()
 

@@ -128,12 +128,15 @@ def server_restore(address: str, who: str | None, project: str | None, org: str 
             return
         done = restore_server(opened, store, libraries, place.data, backup)
     if current_request().json:
-        write_json({"people": done.people, "erased": done.erased, "missing_objects": done.missing})
+        write_json({"people": done.people, "erased": done.erased, "missing_objects": done.missing,
+                    "reset": done.reset})  # fmt: skip
         _demand_all(done.missing)
         return
     write(f"Restored {done.people} people as of {done.manifest.created}.")
     if done.erased:
         write(f"Erased again: {', '.join(done.erased)}.")
+    for line in done.reset:
+        write(line)
     write("Now start the server: its worker rebuilds the indexes.")
     _demand_all(done.missing)
 

@@ -1,4 +1,4 @@
-"""`backscroll server erase`, `export`, `allow-passwords` and `sql-login`: what an operator does for people."""
+"""`backscroll server erase`, `export`, `recover`, `allow-passwords` and `sql-login`: commands of an operator."""
 
 from pathlib import Path
 
@@ -124,4 +124,43 @@ def server_sql_login() -> None:
     write(sql_login_statements().rstrip("\n"))
 
 
-COMMANDS = (server_allow_passwords, server_erase, server_export, server_sql_login)
+@click.command("recover", short_help="Make a link that opens the account of a person who cannot sign in.")
+@click.argument("who", metavar="HANDLE")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@place_options
+@global_options(unused=("home", "library", "demo"), instead="it keeps everything below --data")
+def server_recover(who: str, yes: bool, where: PlaceOptions) -> None:
+    """Make a link with which a person chooses a new password and has their account back, with everything in it.
+
+    It is for people who can confirm a link of an administrator in no other way: without a session, a connected machine
+    or the identity provider, or the only owner. Anyone who opens the link can read every chat of that person. The audit
+    log names the operator, and the person sees it on Account until they dismiss it.
+
+    \b
+    Examples:
+      backscroll server recover ada
+      backscroll server recover ada --yes --database postgresql://…
+    """
+    from backscroll.team.erasures import erasure_of, find_by_name
+    from backscroll.team.people import invite_by_operator
+
+    with opened_server(where.place()) as (opened, _, _):
+        with opened.transaction() as connection:
+            person = find_by_name(connection, who)
+            if person.disabled or erasure_of(connection, person.handle):
+                raise UsageError(f"the account of {person.handle} is disabled", "enable it first, on People and teams")
+        if not yes and not click.confirm(
+            f"Anyone who opens the link can read every chat of {person.name} ({person.handle}). Make it?"
+        ):
+            raise UsageError("no link was made", "add --yes to make one without being asked")
+        with opened.transaction() as connection:
+            secret = invite_by_operator(connection, person.org, person.id, person.handle)
+    link = f"/welcome?link={secret}"
+    if current_request().json:
+        write_json({"link": link})
+    else:
+        write(f"{person.handle} chooses a new password at the address of the server followed by {link}")
+        write("It works once, within 7 days. The audit log has it, and the person is told on Account.")
+
+
+COMMANDS = (server_allow_passwords, server_erase, server_export, server_recover, server_sql_login)

@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
 from urllib.request import Request
 
 from backscroll.errors import BackscrollError, Busy, UsageError
 from backscroll.sync.http_remote import check_address, message_of, opener
 
 PATH: Final = "/sync/v1/connect"
+RECOVERY: Final = "/sync/v1/recovery"
 POLL_SECONDS: Final = 2.0
 TIMEOUT: Final = 30.0
 
@@ -57,9 +59,33 @@ def wait_to_connect(url: str, asked: Invitation, sleep: Callable[[float], object
     raise UsageError("this machine was not approved in time", f"run backscroll connect {url} again")
 
 
-def _ask(url: str, data: bytes | None, secret: str = "") -> dict[str, Any]:
+class WaitingRecovery(NamedTuple):
+    """A sign-in to the account of this machine's person that has to be confirmed."""
+
+    person: str
+    made_by: str
+    """Who made the link that it began with."""
+    opened: str
+
+
+def waiting_recovery(url: str, credential: str, code: str) -> WaitingRecovery:
+    """What waits with a code that a page shows; UsageError if nothing does."""
+    check_address(url)
+    answer = _ask(url, None, credential, f"{RECOVERY}?{urlencode({'code': code})}")
+    try:
+        return WaitingRecovery(*(str(answer[name]) for name in WaitingRecovery._fields))
+    except KeyError as error:
+        raise _not_a_server(url) from error
+
+
+def answer_recovery(url: str, credential: str, code: str, *, is_mine: bool) -> None:
+    """Confirm it, or refuse it."""
+    _ask(url, json.dumps({"code": code, "is_mine": is_mine}).encode(), credential, RECOVERY)
+
+
+def _ask(url: str, data: bytes | None, secret: str = "", path: str = PATH) -> dict[str, Any]:
     headers = {"content-type": "application/json", **({"authorization": f"Bearer {secret}"} if secret else {})}
-    request = Request(f"{url.rstrip('/')}{PATH}", data, headers)  # noqa: S310 - check_address allows http(s) only
+    request = Request(f"{url.rstrip('/')}{path}", data, headers)  # noqa: S310 - check_address allows http(s) only
     try:
         with opener().open(request, timeout=TIMEOUT) as answer:
             found = json.loads(answer.read(100_000) or b"{}")
@@ -67,7 +93,8 @@ def _ask(url: str, data: bytes | None, secret: str = "") -> dict[str, Any]:
         said = message_of(error)
         if not said:
             raise _not_a_server(url) from error
-        raise UsageError(said, f"run backscroll connect {url} again") from error
+        hint = f"run backscroll connect {url} again" if path == PATH else "compare the code with the page"
+        raise UsageError(said, hint) from error
     except (URLError, TimeoutError, ConnectionError) as error:
         hint = "check the address, and try again"
         raise Busy(f"cannot reach {url}: {getattr(error, 'reason', error)}", hint) from error

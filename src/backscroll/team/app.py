@@ -36,6 +36,7 @@ from backscroll.team.pages import (
     operating_pages,
     people_page,
     projects_page,
+    recovery_page,
     retention_page,
     sharing,
     sign_in_pages,
@@ -45,6 +46,7 @@ from backscroll.team.pages import (
 )
 from backscroll.team.pages.parts import links_for
 from backscroll.team.rates import count
+from backscroll.team.recovery_routes import ROUTES as RECOVERY
 from backscroll.team.remote_mcp import ForAgents, session_manager
 from backscroll.team.request_log import RequestLog, WriteLine
 from backscroll.team.stored_rules import StoredRules
@@ -72,7 +74,7 @@ def make_team_app(
         context.objects, _device_of(context), _stored(context), _spend(context), rules=StoredRules(context.database),
         temporary=viewers.libraries.temporary,
     )  # fmt: skip
-    sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
+    sync = Mount("/sync/v1", routes=[*CONNECT, *RECOVERY, *devices.routes])
     agents = session_manager(context, viewers.libraries)
     mcp = Route(MCP, ForAgents(agents))
 
@@ -150,12 +152,14 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/sign-in", team_page(sign_in_pages.sign_in), methods=["GET", "POST"]),
     Route("/sign-out", team_page(sign_in_pages.sign_out), methods=["POST"]),
     Route("/welcome", team_page(sign_in_pages.welcome), methods=["GET", "POST"]),
+    Route("/recovery", team_page(recovery_page.show)),
     Route("/oidc/start", team_page(single_sign_on.start, single_sign_on.before_start)),
     Route("/oidc/callback", team_page(single_sign_on.callback, single_sign_on.before_callback)),
     Route("/connect", team_page(sign_in_pages.connect), methods=["GET", "POST"]),
     Route("/account", team_page(account.show)),
     Route("/account/provider", team_page(account.connect_provider), methods=["POST"]),
     Route("/account/password", team_page(account.change_own_password), methods=["POST"]),
+    Route("/account/recoveries/{recovery}", team_page(recovery_page.answer), methods=["POST"]),
     Route("/account/spend", team_page(account.change_named), methods=["POST"]),
     Route("/account/keys", team_page(account.make_key), methods=["POST"]),
     Route("/account/keys/{key}/revoke", team_page(account.end_key), methods=["POST"]),
@@ -167,6 +171,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/people/{handle}/invite", team_page(people_page.new_link), methods=["POST"]),
     Route("/people/{handle}/disable", team_page(people_page.disable_person), methods=["POST"]),
     Route("/people/{handle}/role", team_page(people_page.change_role_of), methods=["POST"]),
+    Route("/recoveries/{recovery}/approve", team_page(people_page.approve_recovery), methods=["POST"]),
     Route("/teams", team_page(people_page.add_team), methods=["POST"]),
     Route("/teams/{team}", team_page(people_page.change_team), methods=["POST"]),
     Route("/organisation", team_page(people_page.rename_organisation), methods=["POST"]),
@@ -195,6 +200,7 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/shared", team_page(sharing.shared)),
     Route("/readers", team_page(sharing.readers)),
     Route("/chats/{chat}/audience", team_page(sharing.audience), methods=["GET", "POST"]),
+    Route("/shares/{share}/include", team_page(sharing.include), methods=["POST"]),
     Route("/shares/{share}/revoke", team_page(sharing.revoke), methods=["POST"]),
     Route("/chats/{chat}/links", team_page(sharing.make_link), methods=["POST"]),
     Route("/links/{link}/revoke", team_page(links_page.revoke), methods=["POST"]),

@@ -20,7 +20,7 @@ class AuditEvent(NamedTuple):
     number: int
     at: datetime
     actor: str
-    """The handle of a person, the name of a device, or `server`."""
+    """The handle of a person, the name of a device, `server`, `operator`, or whose link was used: `link by HANDLE`."""
     action: str
     about: str
     detail: str

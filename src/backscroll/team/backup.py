@@ -32,7 +32,16 @@ COPIES: Final = "objects/"
 TRIES: Final = 5
 """How often the objects are listed until no machine has replaced one meanwhile."""
 PASSING: Final = frozenset(
-    {"migrations", "job", "job_total", "web_session", "device_request", "oidc_request", "request_rate"}
+    {
+        "migrations",
+        "job",
+        "job_total",
+        "web_session",
+        "recovery_session",
+        "device_request",
+        "oidc_request",
+        "request_rate",
+    }
 )
 """Tables with nothing to keep."""
 DERIVED: Final = ("archive", STATE)

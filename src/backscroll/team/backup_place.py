@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 from backscroll.errors import StorageError, UsageError
@@ -77,9 +77,17 @@ class Part:
         """An object."""
         return self._remote.get(self._prefix + name)
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """An object, piece by piece."""
+        return self._remote.pieces(self._prefix + name)
+
     def put(self, name: str, data: bytes) -> bool:
         """Store an object, unless one with this name is there already."""
         return self._remote.put(self._prefix + name, data)
+
+    def put_file(self, name: str, file: IO[bytes]) -> bool:
+        """Store a whole file as an object, as `put` does."""
+        return self._remote.put_file(self._prefix + name, file)
 
     def delete(self, name: str) -> None:
         """Remove an object, if it is there."""

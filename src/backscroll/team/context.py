@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ASKER: Final = "backscroll.asker"
 """Where in the scope of a request the asker stands."""
+RECOVERY: Final = "backscroll.recovery"
+"""Where a recovery stands that has to be confirmed before there is an asker."""
 OWNER: Final = "backscroll.owner"
 """Where it says whose chat is asked for, if it is another person's."""
 

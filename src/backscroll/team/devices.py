@@ -13,7 +13,7 @@ from backscroll.team.audit import record
 from backscroll.team.jobs import CHANNEL, WANT
 from backscroll.team.people import Person, find_person
 from backscroll.team.rates import TooMuchError
-from backscroll.team.secrets import digest, new_code, new_secret
+from backscroll.team.secrets import digest, new_code, new_secret, typed_code
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -105,7 +105,7 @@ def waiting(connection: "Connection", code: str) -> str:
     """What the machine with this code calls itself; NothingFound if none waits with it."""
     row = connection.execute(
         "select machine from device_request where code = %s and expires > now() and person is null and not denied",
-        (_typed(code),),
+        (typed_code(code),),
     ).fetchone()
     if row is None:
         raise NothingFound("no machine is waiting with this code", "compare it with the terminal, or run connect again")
@@ -115,14 +115,14 @@ def waiting(connection: "Connection", code: str) -> str:
 def approve(connection: "Connection", person: Person, code: str) -> None:
     """Let a machine in, as one of this person."""
     machine = waiting(connection, code)
-    connection.execute("update device_request set person = %s where code = %s", (person.id, _typed(code)))
+    connection.execute("update device_request set person = %s where code = %s", (person.id, typed_code(code)))
     record(connection, person.org, person.handle, "device.approve", machine)
 
 
 def deny(connection: "Connection", person: Person, code: str) -> None:
     """Do not let a machine in."""
     machine = waiting(connection, code)
-    connection.execute("update device_request set denied = true where code = %s", (_typed(code),))
+    connection.execute("update device_request set denied = true where code = %s", (typed_code(code),))
     record(connection, person.org, person.handle, "device.deny", machine)
 
 
@@ -197,11 +197,6 @@ def revoke_device(connection: "Connection", by: Person, device: int) -> None:
 
 def _clean(machine: str) -> str:
     return ODD.sub("-", machine).strip("-.")[:LONGEST_NAME] or "machine"
-
-
-def _typed(code: str) -> str:
-    letters = re.sub("[^A-Z]", "", code.upper())
-    return f"{letters[:4]}-{letters[4:8]}"
 
 
 SENT: Final = f"""

@@ -1,7 +1,8 @@
 """Middleware that finds out who asks, before any page or route of the viewer is reached.
 
 A request is known by the cookie of a session or by the key of a person, never by an address or by a header that a proxy
-may set. Nothing but the open paths answers a request whose asker is unknown.
+may set. Nothing but the open paths answers a request whose asker is unknown, or who has to be confirmed first: such a
+session reaches one page, which says why and what to do, and no route of the viewer.
 """
 
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.html.element import Html
-from backscroll.team.context import ASKER, OWNER, TeamContext, form_page
+from backscroll.team.context import ASKER, OWNER, RECOVERY, TeamContext, form_page
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.pages.parts import refusal_page
+from backscroll.team.pages.sign_in_pages import WAITING_PAGE
 from backscroll.team.people import Person
 from backscroll.team.rates import TooMuchError, count_request
+from backscroll.team.recoveries import Recovery, recovery_of_session
 from backscroll.team.sessions import person_of_session, use_of_key
 from backscroll.team.turns import Turns
 from backscroll.web.api.errors import PREFIX, problem_response
@@ -32,6 +35,8 @@ from backscroll.web.reader_zone import READER_ZONE, zone_named
 OPEN: Final = ("/static/", "/sync/v1/", "/oidc/", "/shared-link/")
 OPEN_PAGES: Final = frozenset({"/sign-in", "/welcome", "/healthz", "/readyz", "/favicon.ico"})
 MCP: Final = "/mcp"
+FOR_WAITING: Final = OPEN_PAGES | {WAITING_PAGE, "/sign-out"}
+"""All that a session reaches whose recovery has to be confirmed."""
 ONLY_WITH_A_KEY: Final = frozenset({"/metrics", MCP})
 SAFE: Final = frozenset({"GET", "HEAD"})
 
@@ -72,6 +77,13 @@ class Doorkeeper:
         except BackscrollError as error:
             await problem_response(error, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
             return
+        if isinstance(person, Recovery):
+            if path not in FOR_WAITING:
+                await _refuse_unconfirmed(request, person)(scope, receive, send)
+                return
+            scope[RECOVERY] = person
+            await self._app(scope, receive, send)
+            return
         is_barred = path in ONLY_WITH_A_KEY and "authorization" not in request.headers
         if is_barred or (person is None and path not in OPEN_PAGES):
             await _refuse(request)(scope, receive, send)
@@ -96,8 +108,11 @@ class Doorkeeper:
         finally:
             end_turn()
 
-    def _asker(self, request: Request) -> Person | None:
-        """Who asks. A key counts alone, never together with a cookie, and only for reading through the API."""
+    def _asker(self, request: Request) -> Person | Recovery | None:
+        """Who asks, or the recovery that must be confirmed first.
+
+        A key counts alone, never together with a cookie, and only for reading through the API.
+        """
         with self._context.database.transaction() as connection:
             if "authorization" in request.headers:
                 found = use_of_key(connection, bearer_of(request))
@@ -112,7 +127,20 @@ class Doorkeeper:
                 count_request(connection, found)
                 return found.person
             secret = request.cookies.get(self._context.cookie)
-            return person_of_session(connection, secret) if secret else None
+            if not secret:
+                return None
+            return person_of_session(connection, secret) or recovery_of_session(connection, secret)
+
+
+def _refuse_unconfirmed(request: Request, waiting: Recovery) -> Response:
+    """The account is empty until it is confirmed, and says so."""
+    is_page = request.method in SAFE and not request.url.path.startswith((PREFIX, MCP, "/metrics"))
+    if is_page and request.headers.get("sec-fetch-dest", "document") == "document":
+        return RedirectResponse(WAITING_PAGE, HTTPStatus.SEE_OTHER)
+    error = UsageError(
+        f"nothing of the account of {waiting.handle} is shown until it is confirmed", f"open {WAITING_PAGE} to see how"
+    )
+    return problem_response(error, HTTPStatus.FORBIDDEN)
 
 
 def _nothing() -> None:

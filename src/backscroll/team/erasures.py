@@ -76,7 +76,7 @@ def _check_asker(connection: "Connection", by: Person | None, person: Person) ->
 def lock_out(connection: "Connection", person: int) -> None:
     """Lock out a person and their machines, and end what they share."""
     connection.execute("update person set disabled = coalesce(disabled, now()) where id = %s", (person,))
-    for table in ("web_session", "api_key", "invitation", "device_request"):
+    for table in ("web_session", "recovery_session", "api_key", "invitation", "device_request"):
         connection.execute(f"delete from {table} where person = %s", (person,))  # noqa: S608 - names of ours
     connection.execute("update device set revoked = coalesce(revoked, now()) where person = %s", (person,))
     connection.execute("delete from share where owner = %s", (person,))

@@ -16,12 +16,14 @@ from urllib.error import URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
-from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.errors import BackscrollError, UsageError
 from backscroll.sync.http_remote import LOOPBACK, opener
 from backscroll.team.audit import record
 from backscroll.team.groups import groups_in, join_teams
 from backscroll.team.jobs import want
+from backscroll.team.joining import use_link
 from backscroll.team.people import Person, find_person, new_person
+from backscroll.team.recoveries import open_recovery
 from backscroll.team.secrets import digest
 
 if TYPE_CHECKING:
@@ -137,6 +139,8 @@ class OidcProvider:
     def finish(self, connection: "Connection", begun: BegunSignIn, claims: dict[str, Any]) -> Person:
         """The person with these claims."""
         person = self._person(connection, claims, begun.invitation)
+        if person.recovery:
+            return person
         connection.execute("update person set provider_seen = now() where id = %s", (person.id,))
         groups = groups_in(claims, self.settings.groups) if self.settings.groups else None
         if groups is not None:
@@ -187,16 +191,11 @@ class OidcProvider:
         if known is not None:
             return find_person(connection, known[0])
         if invitation is not None:
-            row = connection.execute(
-                "update invitation set used = now() where digest = %s and used is null and expires > now()"
-                " returning person",
-                (bytes(invitation),),
-            ).fetchone()
-            if row is None:
-                raise NothingFound(
-                    "this link has been used already, or has expired", "ask an administrator for a new one"
-                )
-            number = int(row[0])
+            person, lets_in = use_link(connection, bytes(invitation))
+            if not lets_in:
+                link, subject_there = bytes(invitation), (issuer, subject)
+                return person._replace(recovery=open_recovery(connection, person, link, subject=subject_there))
+            number = person.id
         elif self.settings.admits_everyone:
             number = self._admit(connection, claims)
         else:

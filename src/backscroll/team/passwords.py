@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
-from backscroll.team.people import Person, forbids_passwords, invite_by_operator
+from backscroll.team.people import Person, forbids_passwords, invite_by_operator, new_invitation
+from backscroll.team.recoveries import refuse_all
 from backscroll.team.secrets import digest, hash_password, is_password
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
 
+NEW_PASSWORD: Final = timedelta(minutes=15)
+"""How long a person who has just signed in may take to choose another password."""
 RECENTLY: Final = timedelta(days=7)
 """So lately an owner must have signed in through the provider for passwords to be forbidden."""
 
@@ -60,8 +63,25 @@ def change_password(connection: "Connection", person: Person, current: str, new:
     connection.execute("update person set password = %s where id = %s", (stored, person.id))
     connection.execute("delete from web_session where person = %s and digest <> %s", (person.id, digest(session)))
     connection.execute("delete from invitation where person = %s and used is null", (person.id,))
+    refuse_all(connection, person.id, person.handle)
     record(connection, person.org, person.handle, "password.change", person.handle)
     return True
+
+
+def must_change_password(connection: "Connection", person: Person) -> bool:
+    """Whether a person must choose another password before anything else."""
+    row = connection.execute("select must_change_password from person where id = %s", (person.id,)).fetchone()
+    return bool(row and row[0])
+
+
+def link_for_new_password(connection: "Connection", person: Person) -> str:
+    """A secret for a person who has just shown their old password and must choose another one.
+
+    It opens their account, unless it is not known whose password the old one was.
+    """
+    row = connection.execute("select unproved from person where id = %s", (person.id,)).fetchone()
+    is_proved = row is not None and not row[0]
+    return new_invitation(connection, person.org, person.id, None, opens=is_proved, lasts=NEW_PASSWORD)
 
 
 def forbid_passwords(connection: "Connection", by: Person, issuer: str | None) -> None:

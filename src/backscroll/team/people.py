@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.team.audit import record
-from backscroll.team.jobs import want
+from backscroll.team.recoveries import announce_link, is_in_use
 from backscroll.team.secrets import digest, hash_password, is_outdated, is_password, new_secret
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class Person(NamedTuple):
     teams: tuple[int, ...] = ()
     leads: tuple[int, ...] = ()
     """The teams that this person leads."""
+    owner_since: datetime | None = None
+    notices: int = 0
+    """How much this person has to be told about links that others made for their account."""
+    recovery: int = 0
+    """The recovery that has to be confirmed before this person may see anything; 0 for everyone who is known."""
 
     @property
     def is_administrator(self) -> bool:
@@ -63,7 +68,11 @@ class Team(NamedTuple):
 
 
 def first_link(connection: "Connection", org: str = "Team") -> str | None:
-    """A one-time secret for the first administrator; None once one can sign in. Makes the organisation if needed."""
+    """A one-time secret for the first administrator; None once one can sign in. Makes the organisation if needed.
+
+    Only digests are stored, so none can be shown again: each start of the server makes a further one. All of them stop
+    working when one is used.
+    """
     connection.execute("select pg_advisory_xact_lock(hashtext('first administrator'))")
     if connection.execute("select 1 from person where password is not null or subject is not null").fetchone():
         return None
@@ -71,8 +80,8 @@ def first_link(connection: "Connection", org: str = "Team") -> str | None:
     if row is None:
         number = new_org(connection, org)
         row = (new_person(connection, number, "admin", "Administrator", role="owner"), number)
-    connection.execute("delete from invitation where person = %s", (row[0],))  # only the newest link works
-    return _invite(connection, row[1], row[0], None)
+    connection.execute("delete from invitation where person = %s and expires < now()", (row[0],))
+    return new_invitation(connection, row[1], row[0], None)
 
 
 def new_org(connection: "Connection", name: str) -> int:
@@ -116,9 +125,9 @@ def new_person(
     if role not in ROLES or not name.strip():
         raise UsageError("a person needs a name and a role", f"the roles are: {', '.join(ROLES)}")
     row = connection.execute(
-        "insert into person (org, handle, name, email, role) values (%s, %s, %s, %s, %s) on conflict do nothing"
-        " returning id",
-        (org, handle, name.strip()[:100], email, role),
+        "insert into person (org, handle, name, email, role, owner_since)"
+        " values (%s, %s, %s, %s, %s, case when %s = 'owner' then now() end) on conflict do nothing returning id",
+        (org, handle, name.strip()[:100], email, role, role),
     ).fetchone()
     if row is None:
         raise UsageError(f"the handle {handle} is taken", "choose another handle")
@@ -131,11 +140,14 @@ def invite(connection: "Connection", by: Person, handle: str, name: str, role: s
         raise UsageError("only an owner can make someone an owner", "choose another role")
     person = new_person(connection, by.org, handle, name, role=role)
     record(connection, by.org, by.handle, "person.invite", handle, role)
-    return _invite(connection, by.org, person, by.id)
+    return new_invitation(connection, by.org, person, by.id)
 
 
 def invite_again(connection: "Connection", by: Person, handle: str) -> str:
-    """A new secret for a person, for instance after a lost password; earlier ones stop working."""
+    """A new secret for a person, for instance after a lost password; earlier ones stop working.
+
+    If the account is in use, it opens nothing by itself: what it begins has to be confirmed (`recoveries`).
+    """
     person = person_of(connection, by.org, handle)
     if person.role == "owner" and by.role != "owner":
         raise UsageError("only an owner can do this to an owner", "ask an owner")
@@ -143,21 +155,40 @@ def invite_again(connection: "Connection", by: Person, handle: str) -> str:
         raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     connection.execute("delete from invitation where person = %s", (person.id,))
     record(connection, by.org, by.handle, "person.invite", handle)
-    return _invite(connection, by.org, person.id, by.id)
+    secret = new_invitation(connection, by.org, person.id, by.id)
+    if by.id != person.id and is_in_use(connection, person.id):
+        announce_link(connection, person, digest(secret), by)
+    return secret
 
 
 def invite_by_operator(connection: "Connection", org: int, person: int, handle: str) -> str:
-    """A new secret for a person, made on the command line of the server; earlier ones stop working."""
+    """A new secret for a person, made on the command line of the server; earlier ones stop working.
+
+    It opens the account whatever is in it. The person is told.
+    """
     connection.execute("delete from invitation where person = %s", (person,))
     record(connection, org, "operator", "person.invite", handle)
-    return _invite(connection, org, person, None)
+    secret = new_invitation(connection, org, person, None, opens=True)
+    if is_in_use(connection, person):
+        announce_link(connection, person_of(connection, org, handle), digest(secret), None)
+    return secret
 
 
-def _invite(connection: "Connection", org: int, person: int, by: int | None) -> str:
+def new_invitation(
+    connection: "Connection",
+    org: int,
+    person: int,
+    by: int | None,
+    *,
+    opens: bool = False,
+    lasts: timedelta = INVITATION,
+) -> str:
+    """A secret with which a person chooses a password; it `opens` an account whatever is in it."""
     secret = new_secret("i")
     connection.execute(
-        "insert into invitation (digest, org, person, invited_by, expires) values (%s, %s, %s, %s, now() + %s)",
-        (digest(secret), org, person, by, INVITATION),
+        "insert into invitation (digest, org, person, invited_by, expires, opens)"
+        " values (%s, %s, %s, %s, now() + %s, %s)",
+        (digest(secret), org, person, by, lasts, opens),
     )
     return secret
 
@@ -176,25 +207,6 @@ def forbids_passwords(connection: "Connection", org: int) -> bool:
     """Whether people of this organisation sign in through the provider only."""
     row = connection.execute("select forbids_passwords from org where id = %s", (org,)).fetchone()
     return bool(row and row[0])
-
-
-def accept(connection: "Connection", secret: str, password: str) -> Person:
-    """Use an invitation: the person has this password from now on, and every earlier session ends."""
-    person = invited(connection, secret)
-    if forbids_passwords(connection, person.org):
-        raise UsageError("passwords are switched off here", "sign in through your organisation")
-    own = connection.execute(
-        "select 1 from invitation where digest = %s and invited_by = person", (digest(secret),)
-    ).fetchone()
-    if own:  # a password is changed by those who know it, also in a session that someone else took over
-        raise UsageError("a link that you made for yourself sets no password", "change it on Account")
-    stored = hash_password(password)
-    connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
-    connection.execute("update person set password = %s where id = %s", (stored, person.id))
-    connection.execute("delete from web_session where person = %s", (person.id,))
-    want(connection, "index", person.handle)
-    record(connection, person.org, person.handle, "password.set", person.handle)
-    return person
 
 
 def with_password(connection: "Connection", handle: str, password: str) -> Person | None:
@@ -264,7 +276,8 @@ def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = F
     connection.execute(
         "update person set disabled = case when %s then null else now() end where id = %s", (undo, person.id)
     )
-    connection.execute("delete from web_session where person = %s", (person.id,))
+    for table in ("web_session", "recovery_session"):
+        connection.execute(f"delete from {table} where person = %s", (person.id,))  # noqa: S608 - names of ours
     record(connection, by.org, by.handle, "person.enable" if undo else "person.disable", handle)
 
 
@@ -325,12 +338,13 @@ def set_members(connection: "Connection", by: Person, team: int, handles: Sequen
 
 def _people(connection: "Connection", condition: str, *values: object) -> list[Person]:
     rows = connection.execute(f"{PEOPLE} where {condition} order by p.handle", values)
-    return [Person._make((*row[:8], tuple(row[8]), tuple(row[9]))) for row in rows]
+    return [Person._make((*row[:8], tuple(row[8]), tuple(row[9]), *row[10:])) for row in rows]
 
 
 PEOPLE: Final = (
     "select p.id, p.org, p.handle, p.name, p.email, p.role, p.disabled, o.name,"
     " array(select m.team from membership m where m.person = p.id),"
-    " array(select m.team from membership m where m.person = p.id and m.role = 'lead')"
+    " array(select m.team from membership m where m.person = p.id and m.role = 'lead'), p.owner_since,"
+    " (select count(*)::int from recovery r where r.person = p.id and r.dismissed is null), 0"
     " from person p join org o on o.id = p.org"
 )

@@ -86,13 +86,13 @@ class TeamPrompts:
             return prompt
 
     def share(self, key: str, audience: str) -> None:
-        """Share one of one's own with a team, or with everyone."""
+        """Share one of one's own with a team as it is now, or with everyone; again: also with its new members."""
         with self._database.transaction(self._person.org) as connection:
             number, prompt = _find_own(connection, self._person, key)
             wanted = _audience(connection, self._person, audience)
             row = connection.execute(
-                "insert into prompt_share (prompt, owner, team) values (%s, %s, %s) on conflict do nothing"
-                " returning prompt",
+                "insert into prompt_share (prompt, owner, team) values (%s, %s, %s)"
+                " on conflict (prompt, team) do update set members_as_of = now() returning prompt",
                 (number, self._person.id, _team_of(wanted.key)),
             ).fetchone()
             if row is not None:
@@ -139,7 +139,7 @@ def prompts_of(connection: "Connection", owner: Person) -> list[SavedPrompt]:
 
 def _usable(connection: "Connection", person: Person, name: str = "") -> list[tuple[int, SavedPrompt]]:
     """What a person may use, with its number: all, or those called `name`."""
-    values = {"me": person.id, "org": person.org, "teams": list(person.teams), "name": name}
+    values = {"me": person.id, "org": person.org, "name": name}
     statement = USABLE if not name else f"{USABLE} and p.name = %(name)s"
     return [_prompt(person, row) for row in connection.execute(statement, values)]
 
@@ -218,5 +218,6 @@ select p.id, p.name, p.text, p.description, p.tags, p.source_chat, p.source_mess
         where s.prompt = p.id order by s.team nulls last)
 from prompt p join person o on o.id = p.owner
 where (p.owner = %(me)s or (o.org = %(org)s and o.disabled is null and exists (
-  select 1 from prompt_share s where s.prompt = p.id and (s.team is null or s.team = any(%(teams)s)))))
+  select 1 from prompt_share s where s.prompt = p.id and (s.team is null or exists (
+    select from membership m where m.team = s.team and m.person = %(me)s and m.since <= s.members_as_of)))))
 """

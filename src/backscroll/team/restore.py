@@ -28,6 +28,7 @@ from backscroll.team.jobs import want
 from backscroll.team.ledger import LedgerEntry, read_ledger
 from backscroll.team.libraries import PEOPLE, Libraries
 from backscroll.team.missing_objects import StoringDevice, missing_of
+from backscroll.team.reset_after_update import RECOVERIES, reset_after_update
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection, Database
@@ -43,6 +44,8 @@ class RestoredServer:
     """Who was erased again."""
     missing: list[str] = field(default_factory=list)
     """What the backup lists and the object store does not have, by machine."""
+    reset: list[str] = field(default_factory=list)
+    """What was ended, because the backup was made by a version with a hole, and what its audit log cannot explain."""
 
 
 def restore_server(
@@ -58,6 +61,9 @@ def restore_server(
     ledger = list(read_ledger(objects))
     with database.transaction() as connection:
         _load(connection, source)
+        if RECOVERIES not in manifest.migrations:  # made by a version with the hole that this closes
+            connection.execute("update org set needs_reset = true")
+            done.reset = reset_after_update(connection)
         done.erased = _lock_out_erased(connection, ledger)
         done.people = _want_indexes(connection)
         _record(connection, manifest)

@@ -35,6 +35,7 @@ from backscroll.team.jobs import want
 from backscroll.team.ledger import read_ledger
 from backscroll.team.libraries import Libraries
 from backscroll.team.people import org_of, person_of
+from backscroll.team.reset_after_update import RECOVERIES
 from backscroll.team.restore import insert_row, put_back_files, readable_backup
 from backscroll.team.retention import is_about
 
@@ -175,7 +176,9 @@ def _put_back_rows(
         if connection.execute("select 1 from org").fetchone() is None:
             raise UsageError("this server has no organisation yet", "start it once with backscroll server")
         role = "service" if row["role"] == "service" else "member"  # an owner gives other roles again
-        _insert(connection, "person", {**row, "org": org_of(connection, org), "role": role})
+        must_change = RECOVERIES not in done.manifest.migrations or bool(row.get("must_change_password"))
+        changed = {"org": org_of(connection, org), "role": role, "must_change_password": must_change}
+        _insert(connection, "person", {**row, **changed})
         there = connection.execute("select id from person where handle = %s", (handle,)).fetchone()
         for hold in listed_rows(source, "hold"):
             if hold["person"] == old and hold["released"] is None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from backscroll.errors import UsageError
 from backscroll.team.audit import record
 from backscroll.team.people import ROLES, Person, administrator_now, not_joined, people, person_of
+from backscroll.team.recoveries import refuse_all
 
 if TYPE_CHECKING:
     from backscroll.team.database import Connection
@@ -41,13 +42,17 @@ def change_role(connection: "Connection", by: Person, handle: str, role: str) ->
         raise UsageError(f"{handle} is being erased", "see Retention and erasures")
     check_other_owner(connection, person)
     if role == "owner":
-        _end_links(connection, person)
-    connection.execute("update person set role = %s where id = %s", (role, person.id))
+        _end_links(connection, person, by)
+    connection.execute(
+        "update person set role = %s, owner_since = case when %s = 'owner' then now() end where id = %s",
+        (role, role, person.id),
+    )
     record(connection, by.org, by.handle, "person.role", handle, f"{person.role} → {role}")
 
 
-def _end_links(connection: "Connection", person: Person) -> None:
+def _end_links(connection: "Connection", person: Person, by: Person) -> None:
     """Only an owner may have a link that signs them in as an owner."""
     if person.handle in not_joined(connection, person.org):
         raise UsageError(f"{person.handle} has not joined yet", "make them an owner once they have signed in")
     connection.execute("delete from invitation where person = %s and used is null", (person.id,))
+    refuse_all(connection, person.id, by.handle)

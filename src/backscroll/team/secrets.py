@@ -6,6 +6,7 @@ that its hash must be slow: argon2id.
 
 import hashlib
 import hmac
+import re
 import secrets
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,12 @@ def new_code() -> str:
     """A code that a person compares and types: 34 bits, valid for a few minutes."""
     letters = "".join(secrets.choice(LETTERS) for _ in range(8))
     return f"{letters[:4]}-{letters[4:]}"
+
+
+def typed_code(text: str) -> str:
+    """A code as it was made, however it was typed."""
+    letters = re.sub("[^A-Z]", "", text.upper())
+    return f"{letters[:4]}-{letters[4:8]}"
 
 
 def is_long_enough(password: str) -> bool:

@@ -31,6 +31,7 @@ from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
 from backscroll.team.proxies import Network
 from backscroll.team.request_log import WriteLine
+from backscroll.team.reset_after_update import demand_reset, reset_after_update
 from backscroll.team.row_security import demand_guarded
 from backscroll.team.viewers import Viewers
 from backscroll.team.web_role import as_web, demand_owner, demand_rights, grant_to_web
@@ -67,8 +68,6 @@ class StartedServer:
     """A server that accepts requests."""
 
     url: str
-    first_link: str | None
-    """For the first administrator; None once there is one."""
     server: uvicorn.Server
 
     def stop(self) -> None:
@@ -159,15 +158,13 @@ def serve_web(
         viewers = Viewers(Libraries(place.data, database, sql_password), connections)
         found_at = (url or url_of(listener)).rstrip("/")
         provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
-        with database.transaction() as connection:
-            demand_rights(connection)
-            demand_guarded(connection)
+        demand_ready(database)
         context = TeamContext(
             database, open_remote(place.objects_address), found_at, provider, trusted_proxies, demo_links or {}
         )
         app = make_team_app(context, viewers, names_of(host, listener), log)
         server = TeamProcess(server_config(app, connections, lifespan="on"), database, viewers)
-        server.when_ready = lambda: on_ready(_started(context, server))
+        server.when_ready = lambda: on_ready(StartedServer(context.url, server))
         server.run(sockets=[listener])
     finally:
         listener.close()
@@ -185,10 +182,24 @@ def listen_for_web(host: str, port: int | None, url: str | None) -> socket.socke
     return listener
 
 
-def _started(context: TeamContext, server: uvicorn.Server) -> StartedServer:
-    with context.database.transaction() as connection:
+def demand_ready(database: Database) -> None:
+    """An error that says what to do, if web processes could not serve with this database, or not safely."""
+    with database.transaction() as connection:
+        demand_rights(connection)
+        demand_guarded(connection)
+        demand_reset(connection)
+
+
+def first_path(database: Database) -> str | None:
+    """Where the first administrator chooses a password, at the address of the server; None once there is one.
+
+    For the one process that starts the others: each call makes a further link, and a web process that is started again
+    makes none.
+    """
+    demand_ready(database)
+    with database.transaction() as connection:
         secret = first_link(connection)
-    return StartedServer(context.url, f"{context.url}/welcome?link={secret}" if secret else None, server)
+    return f"/welcome?link={secret}" if secret else None
 
 
 class TeamProcess(uvicorn.Server):
@@ -306,8 +317,11 @@ def _kept_process(name: str, words: Sequence[str], environment: Mapping[str, str
         thread.join(60)
 
 
-def prepare(database: Database) -> list[str]:
-    """Bring the tables up to date, the server's own and those of the index; what was done."""
+def prepare(database: Database, tell: Callable[[str], object] = log.warning) -> list[str]:
+    """Bring the tables up to date, the server's own and those of the index; the names of the migrations that were run.
+
+    `tell` is given each line of what an update had to end or could not account for.
+    """
     from backscroll.store.postgres.migrate import migrate as migrate_index
 
     with database.transaction() as connection:
@@ -315,6 +329,9 @@ def prepare(database: Database) -> list[str]:
     done = [*migrate(database), *migrate_index(database.address)]
     with database.transaction() as connection:
         grant_to_web(connection)
+        lines = reset_after_update(connection)
+    for line in lines:
+        tell(line)
     return done
 
 

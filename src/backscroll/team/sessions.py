@@ -30,7 +30,9 @@ class ApiKey(NamedTuple):
 
 
 def begin_session(connection: "Connection", person: Person, browser: str = "", *, by_password: bool = True) -> str:
-    """A new session; its secret is what the cookie holds."""
+    """A new session; its secret is what the cookie holds. Who has to be confirmed first gets none."""
+    if person.recovery:
+        raise UsageError("this account has to be confirmed first", "sign in again")
     secret = new_secret("s")
     connection.execute(
         "insert into web_session (digest, person, browser, by_password) values (%s, %s, %s, %s)",

@@ -27,6 +27,8 @@ class Share(NamedTuple):
     team: str | None
     created: datetime
     expires: datetime | None
+    without: tuple[str, ...] = ()
+    """Who joined the team since, and does not read it until the owner includes them; only its owner is told."""
 
 
 class ReadChat(NamedTuple):
@@ -50,9 +52,9 @@ def share(
     team: int | None = None,
     days: int | None = None,
 ) -> int:
-    """Share a chat with a team, or, without one, with everyone of the organisation.
+    """Share a chat with a team as it is now, or, without one, with everyone of the organisation.
 
-    Sharing it again with the same people changes until when.
+    Sharing it again with the same people changes until when, and includes those who have joined the team since.
     """
     if days is not None and not 1 <= days <= LONGEST_DAYS:
         raise UsageError(f"a share lasts 1 to {LONGEST_DAYS} days", "give another number, or none")
@@ -82,16 +84,36 @@ def revoke_share(connection: "Connection", owner: Person, number: int) -> str:
     return str(row[0])
 
 
+def include_members(connection: "Connection", owner: Person, number: int) -> str:
+    """Share it with those, too, who have joined the team since; return the chat."""
+    row = connection.execute(
+        "update share s set members_as_of = now() from team t where s.id = %s and s.owner = %s and s.revoked is null"
+        " and t.id = s.team returning s.chat, t.name",
+        (number, owner.id),
+    ).fetchone()
+    if row is None:
+        raise NothingFound("there is no such share", "see who can read the chat")
+    record(connection, owner.org, owner.handle, "chat.share", row[0], f"team {row[1]}, with its new members")
+    return str(row[0])
+
+
 def shares_of(connection: "Connection", owner: Person, chat: str | None = None) -> list[Share]:
     """What a person shares: everything, or one chat."""
     condition = "s.owner = %s" if chat is None else "s.owner = %s and s.chat = %s"
-    return _read(connection, condition, owner.id, *(() if chat is None else (chat,)))
+    return _read(connection, condition, owner.id, *(() if chat is None else (chat,)), without=JOINED_SINCE)
 
 
 def shared_with(connection: "Connection", reader: Person) -> list[Share]:
-    """What others share with a person: their organisation, and the teams they are in now."""
-    condition = "s.owner <> %s and p.org = %s and p.disabled is null and (s.audience = 'org' or s.team = any(%s))"
-    return _read(connection, condition, reader.id, reader.org, list(reader.teams))
+    """What others share with a person: with everyone, and with a team in which the person was then and is now.
+
+    Administrators put people into teams, and owners of chats share with the people that they see there: being put into
+    a team afterwards gives no right to read.
+    """
+    condition = (
+        "s.owner <> %s and p.org = %s and p.disabled is null and (s.audience = 'org' or exists ("
+        "select from membership m where m.team = s.team and m.person = %s and m.since <= s.members_as_of))"
+    )
+    return _read(connection, condition, reader.id, reader.org, reader.id)
 
 
 def note_access(connection: "Connection", reader: Person, read: Share) -> None:
@@ -114,17 +136,23 @@ def readers_of(connection: "Connection", owner: Person, limit: int = 500) -> lis
     return [ReadChat(*row) for row in rows]
 
 
-def _read(connection: "Connection", condition: str, *values: object) -> list[Share]:
-    return [Share(*row) for row in connection.execute(f"{SHARES} and {condition} order by s.id desc", values)]
+def _read(connection: "Connection", condition: str, *values: object, without: str = "'{}'::text[]") -> list[Share]:
+    rows = connection.execute(f"{SHARES.format(without=without)} and {condition} order by s.id desc", values)
+    return [Share._make((*row[:-1], tuple(row[-1]))) for row in rows]
 
 
 SHARES: Final = (
-    "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires from share s"
+    "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires, {without} from share s"
     " join person p on p.id = s.owner left join team t on t.id = s.team"
     " where s.revoked is null and (s.expires is null or s.expires > now())"
 )
+JOINED_SINCE: Final = (
+    "array(select q.handle from membership m join person q on q.id = m.person where m.team = s.team"
+    " and m.since > s.members_as_of and q.id <> s.owner and q.disabled is null order by q.handle)"
+)
 AGAIN: Final = (
-    "update share set title = %s, expires = now() + make_interval(days => %s) where owner = %s and chat = %s"
+    "update share set title = %s, expires = now() + make_interval(days => %s), members_as_of = now()"
+    " where owner = %s and chat = %s"
     " and audience = %s and team is not distinct from %s and revoked is null and (expires is null or expires > now())"
     " returning id"
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ONLY_READ: Final = frozenset({"migrations", "job_total", "retention_run", "expiry"})
 ONLY_ADDED_TO: Final = frozenset({"audit", "erasure"})
-NEVER_DELETED: Final = frozenset({"org", "person", "team", "device", "hold", "access", "job", "org_limits"})
+NEVER_DELETED: Final = frozenset({"org", "person", "team", "device", "hold", "access", "job", "org_limits", "recovery"})
 """Rows that only workers delete, or that are never deleted."""
 
 OF_INDEX: Final = {

@@ -12,6 +12,7 @@ from backscroll.team.context import TeamRequest, not_found, see
 from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document, with_copy
 from backscroll.team.pages.password_form import password_form
+from backscroll.team.pages.recovery_page import notices
 from backscroll.team.pages.sign_in_pages import guesses_of
 from backscroll.team.passwords import change_password
 from backscroll.team.people import invite_again
@@ -48,6 +49,7 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         person,
         "/account",
         notice,
+        notices(request),
         beside(f"You are {person.name} ({person.handle}). Your role is {person.role}.",
                button("/sign-out", "Sign out")),
         _provider(request),

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from backscroll.errors import BackscrollError
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
+from backscroll.render.terminal import plural
 from backscroll.team.people import Person
 from backscroll.web.layout import document, error_html, error_title
 from backscroll.web.reader_zone import reader_time
@@ -20,12 +21,14 @@ def links_for(person: Person, path: str, owner: str) -> Html:
     readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience",
                  title="Who can read it", class_="of-chat")  # fmt: skip
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
+    told = f"{plural(person.notices, 'notice')} about your account" if person.notices else ""
     account = el(
         "a",
         icon("settings"),
         el("span", person.handle, class_="bar-label"),
+        el("span", person.notices, class_="badge notices", aria_label=told) if person.notices else NOTHING,
         href="/account",
-        title=f"{person.name}, {person.org_name}",
+        title=f"{person.name}, {person.org_name}" + (f": {told}" if told else ""),
         aria_current="page" if path in {address for address, _ in places(person)} else None,
     )
     if owner:
@@ -89,9 +92,9 @@ def team_document(
     )
 
 
-def plain_document(title: str, *content: object) -> Html:
-    """A page with one small form, for people who are not signed in yet."""
-    main = el("section", el("h1", title), *content, class_="small-form")
+def plain_document(title: str, *content: object, is_wide: bool = False) -> Html:
+    """A page with one small form, for people who are not signed in yet; `is_wide` for one with more text."""
+    main = el("section", el("h1", title), *content, class_="small-form wide" if is_wide else "small-form")
     return document(title, main, styles=("pages.css", "team.css"), body_class="team signed-out", bar_search=False)
 
 

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.leads import leads_of, set_leads
-from backscroll.team.pages.parts import button, field, secret_box, table, team_document
+from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
 from backscroll.team.people import (
     HANDLE,
     LONGEST_NAME,
@@ -17,10 +17,12 @@ from backscroll.team.people import (
     new_team,
     not_joined,
     people,
+    person_of,
     rename_org,
     set_members,
     teams,
 )
+from backscroll.team.recoveries import OWNER_FOR, Recovery, approve, is_in_use, waiting_in, why_not_approve
 from backscroll.team.roles import change_role, owners, roles_to_give
 
 
@@ -29,6 +31,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
     person = request.person
     found = people(request.connection, person.org)
     groups = teams(request.connection, person.org)
+    recoveries = waiting_in(request.connection, person.org) if person.is_administrator else []
     names = {one.id: one.name for one in groups}
     leads = leads_of(request.connection, person.org)
     waiting = not_joined(request.connection, person.org)
@@ -38,7 +41,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
             el("strong", one.handle), one.name,
             _role(person, one, is_only_owner=kept == {one.handle}),
             ", ".join(names[team] for team in one.teams if team in names),
-            "disabled" if one.disabled else "invited, not joined yet" if one.handle in waiting else "active",
+            _status(one, is_waiting=one.handle in waiting),
             _actions(person, one),
         )
         for one in found
@@ -48,6 +51,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         person,
         "/people",
         notice,
+        _recoveries(request, recoveries),
         table(("Handle", "Name", "Role", "Teams", "Status", ""), rows, ""),
         _invitation(person) if person.is_administrator else NOTHING,
         el("h2", "Teams"),
@@ -59,8 +63,36 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         _new_team() if person.is_administrator else NOTHING,
         _organisation(person) if person.is_administrator else NOTHING,
         lead=f"{person.org_name}: everyone on this server. No role gives the right to read the chats of others: each"
-        " person decides what to share.",
+        " person decides what to share. If someone cannot confirm a link to their own account, two who were owners for"
+        f" {OWNER_FOR.days} days can open it together, or the operator of the server can: the person is told, and it"
+        " is in the audit log.",
     )
+
+
+def _recoveries(request: TeamRequest, waiting: list[Recovery]) -> Html:
+    """Accounts in use that a link was opened for, and that show nothing until they are confirmed."""
+    if not waiting:
+        return NOTHING
+    rows = [
+        (el("strong", one.handle), one.made_by, moment_text(one.opened), _approval(request, one)) for one in waiting
+    ]
+    return join([
+        el("h2", "Waiting to be confirmed"),
+        el("p", "A link was opened for these accounts, which were used before. They show nothing until the person"
+                " confirms it, on Account or on a machine of theirs. Only if they cannot, a second owner approves."),
+        table(("Account", "Link made by", "Opened", ""), rows, ""),
+        el("h2", "Everyone"),
+    ])  # fmt: skip
+
+
+def _approval(request: TeamRequest, one: Recovery) -> Html:
+    if reason := why_not_approve(request.connection, request.person, one):
+        return el("span", reason, class_="muted")
+    ask = (
+        f"Approve it? From then on, the person who opened the link that {one.made_by} made can read every chat of"
+        f" {one.handle}. Be sure that this is {one.handle}. They are told, and the audit log names you."
+    )
+    return button(f"/recoveries/{one.id}/approve", "Approve", ask=ask, about=one.handle)
 
 
 def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
@@ -78,6 +110,14 @@ def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
         method="post", action=f"/people/{one.handle}/role", class_="role-form",
         data_ask=ask if by.id == one.id else None,
     )  # fmt: skip
+
+
+def _status(one: Person, *, is_waiting: bool) -> str:
+    if one.disabled:
+        return "disabled"
+    if is_waiting:
+        return "invited, not joined yet"
+    return f"active, owner since {one.owner_since:%Y-%m-%d}" if one.role == "owner" and one.owner_since else "active"
 
 
 def _actions(by: Person, one: Person) -> Html:
@@ -166,7 +206,19 @@ def new_link(request: TeamRequest) -> Html:
 
 def _link(request: TeamRequest, handle: str, secret: str) -> Html:
     link = f"{request.context.url}/welcome?link={secret}"
-    return secret_box(f"Send {handle} this link:", link, "It works once, within 7 days, and will not be shown again.")
+    note = "It works once, within 7 days, and will not be shown again."
+    if is_in_use(request.connection, person_of(request.connection, request.person.org, handle).id):
+        note += (
+            f" The account of {handle} is in use: it shows nothing through this link until {handle} confirms it, on"
+            " Account or on a machine of theirs. They are told that you made it."
+        )
+    return secret_box(f"Send {handle} this link:", link, note)
+
+
+def approve_recovery(request: TeamRequest) -> Response:
+    """As a second owner, open an account whose person cannot confirm it."""
+    approve(request.connection, request.administrator(), request.number("recovery"))
+    return see("/people")
 
 
 def disable_person(request: TeamRequest) -> Response:

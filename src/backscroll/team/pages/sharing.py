@@ -8,12 +8,15 @@ from backscroll.render.terminal import plural
 from backscroll.team.context import OWNER, TeamRequest, not_found, see
 from backscroll.team.pages.links_page import links_section
 from backscroll.team.pages.parts import button, moment_text, secret_box, table, team_document
-from backscroll.team.people import Team, teams
+from backscroll.team.people import Person, Team, teams
 from backscroll.team.share_links import new_link
-from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
+from backscroll.team.shares import Share, include_members, readers_of, revoke_share, share, shared_with, shares_of
 from backscroll.web.addresses import chat_address, search_address
 from backscroll.web.pages.chat_rows import title_of
 from backscroll.web.state import VIEWER, ViewerState
+
+NAMED = 5
+"""So many members of a team are named where one chooses it."""
 
 
 def audience(request: TeamRequest) -> Html | Response:
@@ -61,7 +64,7 @@ def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) 
     person, mine = request.person, _own_teams(request)
     found = shares_of(request.connection, person, chat.id)
     choices = [
-        *(el("option", f"the team {one.name}", value=f"team-{one.id}") for one in mine),
+        *(el("option", _team_choice(person, one), value=f"team-{one.id}") for one in mine),
         el("option", "everyone", value="org"),
     ]
     form = el(
@@ -70,11 +73,13 @@ def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) 
         el("label", el("span", "Days (empty: until you revoke it)"),
            el("input", name="days", type="number", min=1, max=3650), class_="field"),
         el("button", "Share", class_="primary"),
+        el("p", "A team reads it as the team is now: those who join later do not, until you include them.",
+           class_="muted") if mine else NOTHING,
         el("p", "To change until when it is shared, share it with the same people again.", class_="muted")
         if found else NOTHING,
         method="post", class_="row-form",
     )  # fmt: skip
-    rows = ((el("strong", _whom(one)), moment_text(one.created), _until(one), _end(one)) for one in found)
+    rows = ((_shared_with(one), moment_text(one.created), _until(one), _end(one)) for one in found)
     return team_document(
         "Who can read this chat",
         person,
@@ -87,6 +92,12 @@ def audience_page(request: TeamRequest, chat: Overview, notice: Html = NOTHING) 
         lead="A chat is private until you share it. Readers see all of it, including what is added later, as it left"
         " your machine: with secrets masked, unless you chose otherwise.",
     )
+
+
+def include(request: TeamRequest) -> Response:
+    """Share a chat with those, too, who have joined its team since."""
+    chat = include_members(request.connection, request.person, request.number("share"))
+    return see(f"{chat_address(chat)}/audience")
 
 
 def revoke(request: TeamRequest) -> Response:
@@ -103,7 +114,7 @@ def shared(request: TeamRequest) -> Html | Response:
     found = shared_with(request.connection, person)
     mine = shares_of(request.connection, person)
     listed = ((_link(one), one.owner, _whom(one), moment_text(one.created)) for one in found)
-    own = ((_link(one), _whom(one), _until(one), _end(one)) for one in mine)
+    own = ((_link(one), _shared_with(one), _until(one), _end(one)) for one in mine)
     return team_document(
         "Shared chats",
         person,
@@ -156,6 +167,20 @@ def readers(request: TeamRequest) -> Html:
 
 def _link(one: Share) -> Html:
     return el("a", one.title or one.chat, href=chat_address(one.chat))
+
+
+def _team_choice(person: Person, one: Team) -> str:
+    others = [handle for handle in one.members if handle != person.handle]
+    named = ", ".join(others) if len(others) <= NAMED else f"{len(others)} others"
+    return f"the team {one.name} ({named or 'only you'})"
+
+
+def _shared_with(one: Share) -> Html:
+    """With whom, and who has joined the team since."""
+    if not one.without:
+        return el("span", _whom(one))
+    include = button(f"/shares/{one.id}/include", "Include them", about=f"{one.title or one.chat}, {_whom(one)}")
+    return el("span", _whom(one), el("span", f", without {', '.join(one.without)} ", class_="muted"), include)
 
 
 def _whom(one: Share) -> str:

@@ -10,11 +10,30 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.team.context import TeamRequest, see
 from backscroll.team.devices import approve, deny, waiting
 from backscroll.team.guesses import LASTS, Guesses, know_browser
+from backscroll.team.joining import link_lets_in, set_password, use_link
 from backscroll.team.pages.parts import field, plain_document, team_document
-from backscroll.team.people import Person, accept, forbids_passwords, invited, person_named, with_password
-from backscroll.team.secrets import SHORTEST_PASSWORD
+from backscroll.team.passwords import link_for_new_password, must_change_password
+from backscroll.team.people import (
+    Person,
+    find_person,
+    forbids_passwords,
+    invited,
+    person_named,
+    with_password,
+)
+from backscroll.team.recoveries import (
+    begin_recovery_session,
+    confirm,
+    end_recovery_session,
+    open_recovery,
+    recovery_of_unproved,
+    recovery_with_password,
+)
+from backscroll.team.secrets import SHORTEST_PASSWORD, digest
 from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
 
+WAITING_PAGE: Final = "/recovery"
+"""All that is shown of an account until it is confirmed."""
 OR: Final = el("p", "or with a password", class_="muted or")
 
 
@@ -36,6 +55,9 @@ def sign_in(request: TeamRequest) -> Html | Response:
     guesses.check()
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:
+        waiting = recovery_with_password(request.connection, handle, request.form.get("password", ""))
+        if waiting is not None:
+            return enter(request, find_person(request.connection, waiting.person)._replace(recovery=waiting.id), "/")
         guesses.note_failure()
         return _sign_in_form(request, request.form.get("next", "/"), "The handle or the password is wrong.")
     if person.disabled:
@@ -48,6 +70,8 @@ def sign_in(request: TeamRequest) -> Html | Response:
             request.form.get("next", "/"),
             "Passwords are switched off here: sign in through your organisation.",
         )
+    if must_change_password(request.connection, person):
+        return see(f"/welcome?link={link_for_new_password(request.connection, person)}")
     return enter(request, person, request.form.get("next", "/"))
 
 
@@ -95,7 +119,9 @@ def _elsewhere(request: TeamRequest, **told: str) -> Html:
 
 def sign_out(request: TeamRequest) -> Response:
     """End the session."""
-    end_session(request.connection, request.http.cookies.get(request.context.cookie, ""))
+    secret = request.http.cookies.get(request.context.cookie, "")
+    end_session(request.connection, secret)
+    end_recovery_session(request.connection, secret)
     answer = see("/sign-in")
     answer.delete_cookie(request.context.cookie, path="/", secure=request.context.is_secure, httponly=True)
     return answer
@@ -112,13 +138,14 @@ def welcome(request: TeamRequest) -> Html | Response:
         return plain_document(f"Welcome, {person.name}", about, way)
     if request.http.method == "POST":
         try:
-            accept(request.connection, secret, request.form.get("password", ""))
-            return enter(request, person, "/")
+            with request.connection.transaction():
+                return _choose_password(request, digest(secret))
         except UsageError as error:
             problem = f"{error.message[:1].upper()}{error.message[1:]}."
     form = el(
         "form",
         el("p", "You sign in with the handle ", el("strong", person.handle), "."),
+        _before_choosing(request, person, secret),
         el("p", problem, class_="problem", role="alert") if problem else NOTHING,
         el("input", type="hidden", name="link", value=secret),
         el("input", name="username", value=person.handle, autocomplete="username", hidden=True),
@@ -129,19 +156,48 @@ def welcome(request: TeamRequest) -> Html | Response:
         action="/welcome",
     )  # fmt: skip
     way = _elsewhere(request, link=secret)
-    return plain_document(f"Welcome, {person.name}", way, OR if way else NOTHING, form)
+    title = "Choose a new password" if must_change_password(request.connection, person) else f"Welcome, {person.name}"
+    return plain_document(title, way, OR if way else NOTHING, form)
+
+
+def _before_choosing(request: TeamRequest, person: Person, secret: str) -> Html:
+    """What is not as with a new account."""
+    if must_change_password(request.connection, person):
+        return el("p", "This server was updated: passwords from before the update could have been read. Do not use the"
+                       " old one again.")  # fmt: skip
+    if not link_lets_in(request.connection, secret, person):
+        return el("p", "This account was used before. The new password shows nothing of it until you confirm that it is"
+                       " yours: the next page says how.")  # fmt: skip
+    return NOTHING
+
+
+def _choose_password(request: TeamRequest, link: bytes) -> Response:
+    """Use an invitation with a password. One for an account in use has to be confirmed; a session of theirs does so."""
+    connection, password = request.connection, request.form.get("password", "")
+    person, lets_in = use_link(connection, link)
+    if lets_in:
+        return enter(request, set_password(connection, person, link, password), "/")
+    number = open_recovery(connection, person, link, password=password)
+    if request.asker is None or request.asker.id != person.id:
+        return enter(request, person._replace(recovery=number), "/")
+    confirm(connection, number, person.handle, keeps=digest(request.http.cookies.get(request.context.cookie, "")))
+    return see("/account")
 
 
 def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:
-    """Begin a session."""
+    """Begin a session: of the person, or of the recovery that has to be confirmed before."""
     browser = request.http.headers.get("user-agent", "")
-    secret = begin_session(request.connection, person, browser, by_password=by_password)
-    answer = see(local_path(after))
+    waiting = person.recovery or recovery_of_unproved(request.connection, person)
+    if waiting:
+        secret = begin_recovery_session(request.connection, waiting, browser, by_password=by_password)
+    else:
+        secret = begin_session(request.connection, person, browser, by_password=by_password)
+    answer = see(WAITING_PAGE if waiting else "/account" if person.notices else local_path(after))
     answer.set_cookie(
         request.context.cookie, secret, max_age=round(ABSOLUTE.total_seconds()), path="/",
         secure=request.context.is_secure, httponly=True, samesite="lax",
     )  # fmt: skip
-    if by_password:
+    if by_password and not waiting:
         remember_browser(request, person, answer)
     return answer
 

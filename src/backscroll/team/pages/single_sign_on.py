@@ -6,8 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from backscroll.team.context import TeamContext, TeamRequest, not_found, see
+from backscroll.team.joining import demand_own_session
 from backscroll.team.oidc import REQUEST, BegunSignIn, OidcProvider
 from backscroll.team.pages.sign_in_pages import enter, local_path
+from backscroll.team.sessions import person_of_session
 
 
 def before_start(request: Request, context: TeamContext) -> None:
@@ -19,6 +21,8 @@ def before_start(request: Request, context: TeamContext) -> None:
 def start(request: TeamRequest) -> Response:
     """Send the browser to the provider; what it brings back must come from the same browser."""
     provider = _provider(request.context)
+    session = person_of_session(request.connection, request.http.cookies.get(request.context.cookie, ""))
+    demand_own_session(request.connection, request.get("link"), session)
     leave = provider.begin(request.connection, local_path(request.get("next", "/")), request.get("link"))
     answer = see(leave.address)
     answer.set_cookie(
