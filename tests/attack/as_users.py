@@ -7,6 +7,7 @@ import html
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,7 +114,7 @@ def started(*words: str, data: Path | None = None, python_path: str = "", databa
                 visitor.close()
         assert "Traceback" not in (folder / "log").read_text(), (folder / "log").read_text()
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         try:
             process.wait(PATIENCE)
         finally:

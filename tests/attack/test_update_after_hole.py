@@ -8,6 +8,7 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -98,7 +99,7 @@ def test_what_came_in_through_the_hole_is_out(landed: str, tmp_path: Path) -> No
         command += ["--data", str(old.data)]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": landed}, check=True, stdout=subprocess.DEVNULL)
         kept = shutil.copytree(old.data, tmp_path / "kept", ignore=shutil.ignore_patterns("postgres"))
-        old.process.terminate()
+        old.process.send_signal(signal.SIGINT)
         old.process.wait()
         before = _rows(old.data)
 
