@@ -105,7 +105,8 @@ def storage(request: TeamRequest) -> Html:
               "No machine has sent anything yet.", numbers=("Machines", "Stored", "Of total", "Ever sent")),
         el("h2", "Limits for everyone"), _limits_form(limits),
         el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in found]),
-        lead="What machines have sent: stored before compression, ever sent after it. The indexes in the database are built from it and can be rebuilt.",
+        lead="What machines have sent: stored before compression, ever sent after it. The indexes in the database are"
+        " built from it and can be rebuilt.",
     )  # fmt: skip
 
 
