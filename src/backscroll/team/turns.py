@@ -1,6 +1,8 @@
 """Whose request is answered next in this process, so that one person cannot hold up everyone.
 
-Each person has one request under way at a time, and all together have few. The rest wait in order.
+Each person has one request under way at a time, and all together have few. The rest wait in order. A person who has
+asked nearly all the time lately pauses as long as each answer took, if others ask, too: the threads of a process take
+turns, and making pages for one person would slow down everyone's searches.
 """
 
 import asyncio
@@ -10,6 +12,10 @@ from typing import Final
 
 MAX_AT_ONCE: Final = 5
 """Requests under way. Each may hold three connections to the database."""
+RECENTLY: Final = 5.0
+"""Seconds in which what was used counts half, and after which a person is no longer one who asks."""
+MUCH: Final = 2.0
+"""Seconds of answers in that time after which a person pauses."""
 
 
 class Turns:
@@ -18,6 +24,8 @@ class Turns:
     def __init__(self) -> None:
         self._running: set[int] = set()
         self._waiting: OrderedDict[asyncio.Future[None], int] = OrderedDict()
+        self._used: OrderedDict[int, tuple[float, float]] = OrderedDict()
+        """How many seconds of answers each person has had, and when that was counted; the latest last."""
 
     async def take(self, person: int) -> Callable[[], None]:
         """Wait for a turn; call what is returned, once or more often, when it ends."""
@@ -25,15 +33,27 @@ class Turns:
             self._running.add(person)
         else:
             await self._wait(person)
-        is_over = False
+        loop, is_over = asyncio.get_running_loop(), False
+        began = loop.time()
 
         def end() -> None:
             nonlocal is_over
             if not is_over:
                 is_over = True
-                self._end(person)
+                pause = self._note(person, began, loop.time())
+                loop.call_later(pause, self._end, person)
 
         return end
+
+    def _note(self, person: int, began: float, now: float) -> float:
+        """Count an answer; how long the person has to pause."""
+        used, at = self._used.pop(person, (0.0, now))
+        used = used * 0.5 ** ((now - at) / RECENTLY) + now - began
+        while self._used and now - next(iter(self._used.values()))[1] > RECENTLY:
+            self._used.popitem(last=False)
+        is_alone = not self._used
+        self._used[person] = used, now
+        return 0.0 if is_alone or used < MUCH else now - began
 
     async def _wait(self, person: int) -> None:
         turn = asyncio.get_running_loop().create_future()
