@@ -21,7 +21,7 @@ from tests.team.served import Served, serving
 __all__ = ["running_postgres"]
 BEGUN = "@ cwd=/home/dev/shop\na0 <- - user: begin with zyx0\nb0 <- a0 assistant(m0): begun"
 MOST_IN_WORKER = 46
-MOST_IN_WEB = 3
+MOST_IN_WEB = 4
 """Statements of an append of two records. Where hundreds of machines append, this decides how many a server can have: a
 statement costs about as much CPU time in our process and in PostgreSQL, whatever it does. If a change needs one more,
 look first whether it can be part of another."""

@@ -232,7 +232,7 @@ def older(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[str]:
     for file in MIGRATIONS.glob("0*.sql"):
         if file.name < RECOVERIES:
             (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-    with fresh_database(postgres) as url:
+    with fresh_database(postgres, has_tables=False) as url:
         address = psycopg.conninfo.make_conninfo(url, options=OPTIONS)
         run_migrations(address, tmp_path, SCHEMA)
         with psycopg.connect(address) as connection:

@@ -58,7 +58,7 @@ def _walk(served: Served, provider: Provider, folder: Path) -> None:
     team = re.search(r'action="/teams/(\d+)"', admin.get("/people").text)
     assert team
     admin.submit(f"/teams/{team[1]}", member=["ada", "bob"], lead="ada")
-    assert "Fewer than 5 people" in ada.get("/team-spend?period=all").text
+    assert "fewer than 5 people" in ada.get("/team-spend?period=all").text
     admin.submit("/team-spend/rule", shown="1")
     spent = ada.get("/team-spend?period=all&by=person").text.partition('class="report cards"')[2]
     assert "bob" in spent

@@ -12,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from backscroll.disk import private_folder
 from backscroll.errors import BackscrollError
 from backscroll.files.source_key import owner_of
 from backscroll.httpd.guard import Access, Guard
 from backscroll.httpd.listening import LOOPBACK_NAMES
+from backscroll.sync.remotes import Folder
 from backscroll.team.connect_routes import ROUTES as CONNECT
 from backscroll.team.context import TeamContext, team_page
 from backscroll.team.database import is_current
@@ -72,7 +74,7 @@ def make_team_app(
     """
     devices = DeviceRoutes(
         context.objects, _device_of(context), _stored(context), _spend(context), rules=StoredRules(context.database),
-        temporary=viewers.libraries.temporary,
+        temporary=_temporary(context, viewers),
     )  # fmt: skip
     sync = Mount("/sync/v1", routes=[*CONNECT, *RECOVERY, *devices.routes])
     agents = session_manager(context, viewers.libraries)
@@ -95,6 +97,14 @@ def make_team_app(
         for_documents=("/shared-link/",),
     )
     return Guard(RequestLog(kept, log) if log else kept, access, refuse)
+
+
+def _temporary(context: TeamContext, viewers: Viewers) -> str:
+    """Where uploads wait until they are all there: on the disk of the objects, or else on that of the archives."""
+    if not isinstance(context.objects, Folder):
+        return viewers.libraries.temporary
+    private_folder(context.objects.root)
+    return str(context.objects.root)
 
 
 def _device_of(context: TeamContext) -> DeviceOf:

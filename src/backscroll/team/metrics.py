@@ -17,7 +17,7 @@ GAUGES = {
     "backscroll_devices": ("Machines that can send.", "select count(*) from device where revoked is null"),
     "backscroll_sent_bytes": ("Bytes that machines have sent.", "select coalesce(sum(sent_bytes), 0) from device"),
     "backscroll_stored_bytes": (
-        "Bytes that the objects unpack to.",
+        "Bytes that objects unpack to.",
         "select coalesce(sum(stored_bytes), 0) from device",
     ),
     "backscroll_jobs": ("Jobs that wait or run.", "select count(*) from job"),

@@ -1,70 +1,78 @@
 """Whose request is answered next in this process, so that one person cannot hold up everyone.
 
-A person has few requests under way at the same time, and only one while others ask, too. The rest wait in order.
+Each person has one request under way at a time, and all together have few. The rest wait in order. A person who has
+asked nearly all the time lately pauses as long as each answer took, if others ask, too: the threads of a process take
+turns, and making pages for one person would slow down everyone's searches.
 """
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-MAX_AT_ONCE: Final = 6
-MAX_OF_ONE: Final = 3
-"""Requests under way in all, and of one person. Each may hold three connections to the database."""
-RECENTLY: Final = 10.0
-"""Seconds after which a person no longer counts as one who asks."""
+MAX_AT_ONCE: Final = 5
+"""Requests under way. Each may hold three connections to the database."""
+RECENTLY: Final = 5.0
+"""Seconds in which what was used counts half, and after which a person is no longer one who asks."""
+MUCH: Final = 2.0
+"""Seconds of answers in that time after which a person pauses."""
 
 
 class Turns:
     """Gives requests of people their turns, in one event loop."""
 
     def __init__(self) -> None:
-        self._running: Counter[int] = Counter()
+        self._running: set[int] = set()
         self._waiting: OrderedDict[asyncio.Future[None], int] = OrderedDict()
-        self._asked: OrderedDict[int, float] = OrderedDict()
-        """When each person last asked, the latest last."""
+        self._used: OrderedDict[int, tuple[float, float]] = OrderedDict()
+        """How many seconds of answers each person has had, and when that was counted; the latest last."""
 
     async def take(self, person: int) -> Callable[[], None]:
         """Wait for a turn; call what is returned, once or more often, when it ends."""
-        loop = asyncio.get_running_loop()
-        self._note(person, loop.time())
-        if not self._may_begin(person):
-            turn = loop.create_future()
-            self._waiting[turn] = person
-            try:
-                await turn
-            except BaseException:
-                if not self._waiting.pop(turn, None) and turn.done() and not turn.cancelled():
-                    self._end(person)
-                raise
+        if self._may_begin(person):
+            self._running.add(person)
         else:
-            self._running[person] += 1
-        is_over = False
+            await self._wait(person)
+        loop, is_over = asyncio.get_running_loop(), False
+        began = loop.time()
 
         def end() -> None:
             nonlocal is_over
             if not is_over:
                 is_over = True
-                self._end(person)
+                pause = self._note(person, began, loop.time())
+                loop.call_later(pause, self._end, person)
 
         return end
 
+    def _note(self, person: int, began: float, now: float) -> float:
+        """Count an answer; how long the person has to pause."""
+        used, at = self._used.pop(person, (0.0, now))
+        used = used * 0.5 ** ((now - at) / RECENTLY) + now - began
+        while self._used and now - next(iter(self._used.values()))[1] > RECENTLY:
+            self._used.popitem(last=False)
+        is_alone = not self._used
+        self._used[person] = used, now
+        return 0.0 if is_alone or used < MUCH else now - began
+
+    async def _wait(self, person: int) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting[turn] = person
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if self._waiting.pop(turn, None) is None:  # it had its turn already
+                self._end(person)
+            raise
+
     def _end(self, person: int) -> None:
-        self._running[person] -= 1
-        if not self._running[person]:
-            del self._running[person]
+        self._running.discard(person)
         for turn, waiting in [*self._waiting.items()]:
-            if self._may_begin(waiting) and not turn.done():
+            if self._may_begin(waiting):
                 del self._waiting[turn]
-                self._running[waiting] += 1
-                turn.set_result(None)
+                if not turn.cancelled():
+                    self._running.add(waiting)
+                    turn.set_result(None)
 
     def _may_begin(self, person: int) -> bool:
-        is_alone = len(self._asked) == 1
-        return self._running.total() < MAX_AT_ONCE and self._running[person] < (MAX_OF_ONE if is_alone else 1)
-
-    def _note(self, person: int, now: float) -> None:
-        self._asked[person] = now
-        self._asked.move_to_end(person)
-        while now - next(iter(self._asked.values())) > RECENTLY:
-            self._asked.popitem(last=False)
+        return person not in self._running and len(self._running) < MAX_AT_ONCE

@@ -94,7 +94,7 @@ class PgConnection:
 
     def _give_back(self) -> None:
         if self._connection is not None:
-            POOLS.give_back(self.address, self._connection)
+            POOLS.give_back(self._connection)
         self._connection = None
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -79,6 +80,8 @@ class Pools:
         self._lock = threading.Lock()
         self._pools: dict[tuple[int, str], Pool] = {}
         """Of this process only: a child must not use what its parent opened."""
+        self._lent: WeakKeyDictionary[Connection, Pool] = WeakKeyDictionary()
+        """Where each connection that is in use came from: that pool may be closed by now."""
 
     def take(self, address: str, make: Callable[[str], Pool]) -> Connection:
         """A clean connection to this address; `make` gives the pool for it."""
@@ -98,12 +101,12 @@ class Pools:
                 pool.putconn(connection)
                 raise
             else:
+                self._lent[connection] = pool
                 return connection
 
-    def give_back(self, address: str, connection: Connection) -> None:
+    def give_back(self, connection: Connection) -> None:
         """Keep a connection for the next one, unless it is in the middle of something."""
-        with self._lock:
-            pool = self._pools.get((os.getpid(), address))
+        pool = self._lent.pop(connection, None)
         if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.close()
         if pool is None:
