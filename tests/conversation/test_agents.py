@@ -135,6 +135,10 @@ def test_if_a_sidecar_names_an_unknown_call_the_result_decides() -> None:
     check({"S1": main, "S1/x1": AGENT}, {"S1/x1": {"toolUseId": "lost"}}, x1="t2")
 
 
+def test_a_copy_that_the_client_made_for_itself_belongs_to_no_call() -> None:
+    check({"S1": ONE, "S1/acompact-x1": AGENT}, **{"acompact-x1": None})
+
+
 def test_the_prompt_is_the_last_resort() -> None:
     check({"S1": TWO, "S1/x1": "x <- - user: find the tests"}, x1="t2")
 

@@ -255,6 +255,12 @@ def test_two_resumes_with_new_uuids_are_two_branches() -> None:
     check({"S2": second, "S3": third}, "one | one | three", "two < one", leaves="S2 S3")
 
 
+def test_what_is_typed_again_after_a_resume_with_new_uuids_is_no_copy() -> None:
+    second = resumed_with_new_uuids(begun()[:5], "S2", "x", "2025-06-02T09:00:00.000Z", "one")
+    chat = check({"S1": begun(), "S2": second}, "one | one", "one < one", leaves="S1 S2")
+    assert (chat.prompts, chat.copies) == (3, 5)
+
+
 INTERRUPTED: Final = """
     @ version=1.0.17 session=S1 time=2025-06-01T09:00
     a <- - user: one

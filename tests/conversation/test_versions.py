@@ -76,6 +76,10 @@ def test_what_the_user_let_change_wins_over_what_was_asked() -> None:
     check([write("a\nb\n"), edit("a", "c", hunks=(hunk,), by_user=True)], ("a\nb\n", True), ("user\nb\n", True))
 
 
+def test_what_the_user_changed_is_not_certain_without_its_lines() -> None:
+    check([write("a\nb\n"), edit("a", "c", by_user=True)], ("a\nb\n", True), ("c\nb\n", False))
+
+
 def test_lines_are_used_where_the_texts_do_not_fit() -> None:
     check(
         [write("a\nb\n"), edit("?", "c", hunks=(Hunk(2, ("-b", "+c", "+d")),))], ("a\nb\n", True), ("a\nc\nd\n", True)

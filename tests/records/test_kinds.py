@@ -163,6 +163,10 @@ def test_drift_names_what_is_unknown_and_where() -> None:
     }
 
 
+def test_a_field_without_a_value_is_not_of_the_wrong_type() -> None:
+    assert drift_of({"type": "user", "isSidechain": None, "cwd": 5}) == {Drift("wrong type", "user.cwd")}
+
+
 def test_the_inside_of_attachments_and_requests_is_free() -> None:
     assert drift_of({"type": "attachment", "attachment": {"type": "anything", "goes": 1}}) == set()
     assert drift_of({"type": "api-request-x", "anything": 1}) == set()

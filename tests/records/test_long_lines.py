@@ -56,6 +56,12 @@ def test_a_string_that_never_ends_is_damage() -> None:
     assert problem.kind == "damaged"
 
 
+def test_a_quote_ends_no_string_if_its_backslash_came_with_the_piece_before() -> None:
+    line = json.dumps(['a "quote" and "another"', "A" * 50]).encode()
+    for size in range(1, len(line)):
+        assert json.loads(b"".join(cut_strings(in_pieces(line, size))))[1] == "A" * 20 + " …[30 bytes cut]"
+
+
 texts = st.text(alphabet='ab"\\é😀\n\x01', max_size=60)
 
 

@@ -14,8 +14,9 @@ from backscroll.store.postgres.migrate import migrate
 from backscroll.store.postgres.pool import POOLS
 from backscroll.store.postgres.roles import READER, refuse_unsafe_roles
 from backscroll.store.postgres.store import PgStore
+from backscroll.store.reader import EVERYTHING
 from tests.contract.support import Desk
-from tests.contract.test_scope import HIDDEN, NAMED, OTHER, QUESTIONS, SEEN, VISIBLE
+from tests.contract.test_scope import HIDDEN, NAMED, OTHER, QUESTIONS, RESUMED, SEEN, VISIBLE
 from tests.support.postgres import database, migrated, new_organisation, older_migrated, older_postgres, postgres
 
 __all__ = ["database", "migrated", "older_migrated", "older_postgres", "postgres"]
@@ -58,6 +59,32 @@ def test_row_level_security_alone_hides_other_homes_and_organisations(
     ask = QUESTIONS[name]
     for scope in (SEEN, NAMED):
         assert ask(shared.store.within(scope)) == ask(alone.reader)
+
+
+def test_the_filters_alone_hide_other_homes(stores: tuple[Desk, Desk, Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first wall without the second: the owner of the tables sees all of an organisation."""
+    alone, shared, _ = stores
+    monkeypatch.setattr(PgConnection, "as_reader", lambda connection, _: connection.as_owner())
+    hidden = 0
+    for table in sorted({*visible.SHADOWS} - {"marks", "shared_calls"}):
+        in_one, seen, named, in_all = (
+            store.within(scope).rows.execute(f"select count(*) from {table}").fetchone()  # type: ignore[attr-defined]
+            for store, scope in (
+                (alone.store, EVERYTHING), (shared.store, SEEN), (shared.store, NAMED), (shared.store, EVERYTHING)
+            )
+        )  # fmt: skip
+        assert in_one == seen == named, table
+        hidden += in_one != in_all
+    assert hidden > 5
+
+
+def test_the_filters_alone_hide_a_title_that_is_in_another_home(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(PgStore(address, new_organisation()).start_writing()).draw(RESUMED, homes={"S1": OTHER})
+    monkeypatch.setattr(PgConnection, "as_reader", lambda connection, _: connection.as_owner())
+    for scope, titles in ((SEEN, 0), (EVERYTHING, 1)):
+        rows = desk.store.within(scope).rows  # type: ignore[attr-defined]
+        assert rows.execute("select count(*) from blocks where role = 'title'").fetchone() == (titles,)
+    desk.store.close()
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -123,17 +123,20 @@ def test_times_are_those_of_the_reader(demo: DemoServed, browser: Browser) -> No
 
 
 def test_the_tabs_take_one_line_each_and_show_where_one_is(page: Page) -> None:
-    page.goto("/sign-in-test")
-    for name in ("Your pages", "The server"):
-        tabs = page.get_by_role("navigation", name=name)
-        heights = tabs.get_by_role("link").evaluate_all("links => new Set(links.map((one) => one.offsetTop)).size")
-        assert heights == 1, name
-    here = page.get_by_role("navigation", name="The server").get_by_role("link", name="Sign-in test")
-    box = here.bounding_box()
-    width = page.evaluate("innerWidth")
-    assert box
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
+    for size in (page.viewport_size or WIDE, NARROW):  # on a phone they are scrolled, and lead to where one is
+        page.set_viewport_size(size)
+        page.goto("/sign-in-test")
+        for name in ("Your pages", "The server"):
+            tabs = page.get_by_role("navigation", name=name)
+            heights = tabs.get_by_role("link").evaluate_all("links => new Set(links.map((one) => one.offsetTop)).size")
+            assert heights == 1, name
+        here = page.get_by_role("navigation", name="The server").get_by_role("link", name="Sign-in test")
+        box = here.bounding_box()
+        width = page.evaluate("innerWidth")
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.all

@@ -160,6 +160,25 @@ def test_a_text_that_is_too_long_to_be_masked_is_withheld_in_pieces(monkeypatch:
     assert b"".join(new for _, new in found) == masked("a.txt", b"".join(pieces))
 
 
+def test_what_is_going_to_be_masked_is_noted_before(tmp_path: Path) -> None:
+    """Or the index of a person would keep the secret, if the worker died in between."""
+    settings = Settings((), library=tmp_path, file=tmp_path / "settings.toml")
+    with Writer(tmp_path / "archive") as writer:
+        file = writer.new_file("laptop", "/home/ada/.claude", "projects/-work/a.jsonl", "session")
+        writer.add(file, [SECRET_LINE], lambda: Bookmark(0, 0, 0, 0, 0, 0, 0, 0, 0), new_version=True)
+
+    def kept() -> bytes:
+        archive = Archive(tmp_path / "archive")
+        return b"".join(piece for one in archive.files.values() for piece in archive.content(one.versions[0]))
+
+    noted: list[bytes] = []
+    assert mask_archive(settings, lambda: noted.append(kept()))
+    assert noted == [SECRET_LINE]
+    assert TOKEN.encode() not in kept()
+    assert not mask_archive(settings, lambda: noted.append(kept()))
+    assert len(noted) == 1
+
+
 def test_the_memory_of_masking_a_kept_file_is_not_that_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

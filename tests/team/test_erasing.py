@@ -12,11 +12,14 @@ from backscroll.errors import UsageError
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import ROOT
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Folder, Remote
 from backscroll.team.audit import broken_at
+from backscroll.team.database import Database
+from backscroll.team.erase_person import erase_person
 from backscroll.team.erasures import ask_erasure, erasure_of
+from backscroll.team.holds import HeldError, place_hold
 from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person
+from backscroll.team.people import Person, new_org, new_person, person_of
 from backscroll.team.worker import Worker
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
@@ -161,6 +164,24 @@ def test_a_hold_stops_an_erasure_and_says_so(place: Place) -> None:
     assert admin.submit("/erasures", handle="ada", confirm="ada").status_code == 200
     until(lambda: "in progress" not in admin.get("/retention").text)
     assert admin.submit("/holds", handle="ada", reason="too late").status_code == 404
+
+
+def test_a_hold_stops_an_erasure_that_is_asked_for_or_has_not_begun(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    with fresh_database(postgres) as url:
+        database = Database(url)
+        with database.transaction() as connection:
+            org = new_org(connection, "Zoo")
+            for handle, role in (("olga", "owner"), ("ada", "member"), ("bob", "member")):
+                new_person(connection, org, handle, handle.title(), role=role)
+            olga = person_of(connection, org, "olga")
+            place_hold(connection, olga, "ada", "the matter of the zebra")
+            with pytest.raises(HeldError, match="zebra"):
+                ask_erasure(connection, olga, "ada", org)
+            ask_erasure(connection, olga, "bob", org)
+            place_hold(connection, olga, "bob", "the matter of the walrus")
+        with pytest.raises(HeldError, match="walrus"):
+            erase_person(database, Folder(tmp_path / "objects"), Libraries(tmp_path, database), "bob")
+        database.close()
 
 
 @pytest.mark.all

@@ -14,7 +14,7 @@ import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.team.people import person_of
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
 from tests.support.postgres import fresh_database
@@ -40,7 +40,7 @@ class Team:
     def machine(self, name: str, *words: str) -> str:
         """Run a command on the machine of a person."""
         home, library = self.folder / name / "home", self.folder / name / "library"
-        done = run_command(*words, "--home", home, "--library", library)
+        done = run_command(*words, *place_options(words, home, library))
         assert done.returncode == 0, done.stderr
         return done.stdout
 

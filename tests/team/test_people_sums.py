@@ -187,6 +187,17 @@ def test_row_level_security_alone_hides_everyone_else(
         assert sums.span() is None
 
 
+def test_a_chat_that_no_list_shows_makes_no_project(address: str) -> None:
+    number = new_organisation()
+    store = PgStore(address, number).start_writing()
+    warmup = "@ cwd=/home/ada/else\nb <- - user: Warmup"  # of a session that is gone
+    desk = Desk(store).draw({"S1": "@ cwd=/home/ada/shop\na <- - user: hi", "S2/x1": warmup})
+    assert desk.lists("") == "S1"
+    with sums_of_people(address, [number]) as sums:
+        assert [(one.project, one.sessions) for one in sums.projects()] == [("/home/ada/shop", 1)]
+    store.close()
+
+
 def test_what_is_shared_gives_no_right_to_sums(address: str, numbers: list[int]) -> None:
     """The settings of a search in what others share: their builds, and not the right to all that is in them."""
     with psycopg.connect(address, autocommit=True) as connection:

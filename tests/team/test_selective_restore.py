@@ -182,6 +182,19 @@ def test_an_erased_person_is_not_brought_back(postgres: EmbeddedPostgres, tmp_pa
         assert "no people called zed" in made.run("restore", made.backup, "--person", "zed", fails=True)
 
 
+def test_an_erased_person_is_known_however_the_name_is_typed(made: Made) -> None:
+    database = made.served.context.database
+    with database.transaction() as connection:
+        connection.execute(
+            "insert into erasure (org, person, handle, reason, asked_by, done)"
+            " select org, id, handle, '', 'admin', now() from person where handle = 'cleo'"
+        )
+    for name in ("cleo", " Cleo"):
+        assert "cleo was erased" in made.run("restore", made.backup, "--person", name, fails=True)
+    with database.transaction() as connection:
+        connection.execute("delete from erasure where handle = 'cleo'")
+
+
 def test_a_backup_of_an_earlier_version_is_restored(made: Made, postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     """It lacks columns that were added since."""
     copy = shutil.copytree(made.backup, tmp_path / "copy")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.web.pages import pane
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file
@@ -156,3 +157,17 @@ def test_the_palette_offers_recent_chats_and_those_similar_to_the_input(viewer: 
     assert [link.href for link in page.links][-1] == "/search?q=parser"
     assert len(titles(page)) == 1
     assert [link.href for link in viewer.get("/palette?q=project:").links] == ["/search?q=project%3A"]
+
+
+def test_the_list_beside_a_chat_goes_on_where_it_ends(
+    shelf: Shelf, viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.rest()  # none of them is live
+    monkeypatch.setattr(pane, "ROWS", 2)
+    first = viewer.get("/pane")
+    assert [link.href.rpartition("/")[2] for link in first.links[:2]] == [session_uuid("three"), session_uuid("two")]
+    rest = viewer.get(first.link("Older chats"))
+    assert [link.text for link in rest.links][:1] == ["Newer chats"]
+    assert [link.href.rpartition("/")[2] for link in rest.links[1:]] == [session_uuid("one")]
+    monkeypatch.setattr(pane, "ROWS", 3)
+    assert len(viewer.get("/pane").links) == 3
