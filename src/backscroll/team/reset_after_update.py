@@ -148,7 +148,7 @@ order by p.handle
 database was copied: that tells nothing."""
 PARTS: Final = """
 select 'function', p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-where n.nspname not in ('pg_catalog', 'information_schema', 'backscroll')
+where n.nspname not in ('pg_catalog', 'information_schema', 'backscroll', 'backscroll_sql')
   and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
 union all select 'trigger', t.tgname || ' on ' || t.tgrelid::regclass from pg_trigger t where not t.tgisinternal
 union all select 'rule', r.rulename || ' on ' || r.ev_class::regclass from pg_rewrite r
