@@ -272,4 +272,4 @@ def test_forty_statements_at_once_run_few_at_a_time_and_each_reads_its_own(attac
     assert SEEN in str(attacked.ask("select title from v_chats").rows)
 
 
-RUNNING = "select count(*) from pg_stat_activity where application_name = 'backscroll sql' and state = 'active'"
+RUNNING = "select count(*) from pg_stat_activity where application_name like 'backscroll sql %' and state = 'active'"

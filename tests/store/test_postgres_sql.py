@@ -238,6 +238,18 @@ def test_where_the_login_is_missing_or_may_do_more_sql_is_off_and_says_what_to_r
     store.close()
 
 
+def test_a_process_of_someone_else_is_never_given_a_build(store: PgStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pooler, or another server, may give a number that is that of another statement here."""
+    connection = store._connection
+    with sql_session(connection, login_address(store.address), 60) as other:
+        before = connection.as_owner().execute("select * from sql_sessions").fetchall()
+        process = other.info.backend_pid
+        monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: process))
+        with pytest.raises(NoPermission, match="pooler"):
+            answer(store, "select count(*) from v_chats")
+        assert connection.as_owner().execute("select * from sql_sessions").fetchall() == before
+
+
 def test_without_the_right_password_sql_is_off(store: PgStore) -> None:
     wrong = login_address(store.address, "wrong").replace("socket", "no-socket")
     other = PgStore(store.address, store.org, wrong)

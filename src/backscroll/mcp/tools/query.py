@@ -22,8 +22,8 @@ class QueryArguments(ToolArguments, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=20_000,
-            description="One select, in SQLite (on a team server PostgreSQL), on v_chats, v_sessions, v_messages, "
-            "v_tool_calls, v_usage, v_files_touched, v_problems. Omit it to list their columns.",
+            description="One select on v_chats, v_sessions, v_messages, v_tool_calls, v_usage, v_files_touched, "
+            "v_problems. Omit it to list their columns, and the dialect.",
         ),
     ] = ""
     limit: Annotated[int, Meta(ge=1, le=1000, description="Maximum number of rows.")] = 100

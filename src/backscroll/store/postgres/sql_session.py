@@ -17,7 +17,7 @@ from backscroll.errors import Busy, NoPermission
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.roles import SQL_LOGIN
-from backscroll.store.postgres.sql_login import HINT, VIEWS_SCHEMA, require_safe_login
+from backscroll.store.postgres.sql_login import VIEWS_SCHEMA, require_safe_login
 
 Session = psycopg.Connection[tuple[Any, ...]]
 MOST_OF_A_PERSON: Final = 2
@@ -28,6 +28,8 @@ SPARE_SECONDS: Final = 30
 """How much longer than its time a statement keeps its place if the server that runs it dies."""
 MEMORY: Final = 192 << 20
 """Of the process that runs the statement, where it is on this machine."""
+NAME: Final = "backscroll sql {}"
+"""Of a session, with the number of its place."""
 PLACES: Final = 0x6273_716C
 """The lock under which places are counted."""
 SETTINGS: Final = {
@@ -51,7 +53,7 @@ def sql_session(connection: PgConnection, login: str, seconds: float) -> Iterato
     number = _take_place(connection, seconds)
     is_over = True
     try:
-        session = _connect(login, connection.build or 0, seconds)
+        session = _connect(login, number, connection.build or 0, seconds)
         try:
             _register(connection, number, session)
             yield session
@@ -80,13 +82,13 @@ def _take_place(connection: PgConnection, seconds: float) -> int:
     return int(row[0])
 
 
-def _connect(login: str, build: int, seconds: float) -> Session:
+def _connect(login: str, number: int, build: int, seconds: float) -> Session:
     settings = {**SETTINGS, "statement_timeout": str(max(1, int(seconds * 1000))), "backscroll.build": str(build)}
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     try:
         return psycopg.connect(
-            login, autocommit=True, options=options, application_name="backscroll sql", client_encoding="utf8",
-            connect_timeout=CONNECT_SECONDS,
+            login, autocommit=True, options=options, application_name=NAME.format(number),
+            client_encoding="utf8", connect_timeout=CONNECT_SECONDS,
         )  # fmt: skip
     except psycopg.OperationalError as error:
         # Not the address: people read it, who need not know where the database is.
@@ -100,16 +102,21 @@ def _connect(login: str, build: int, seconds: float) -> Session:
 
 
 def _register(connection: PgConnection, number: int, session: Session) -> None:
-    """Write down which build the process of a session reads."""
+    """Write down which build the process of a session reads.
+
+    Through a pooler, or with several hosts in the address, the number may be that of another statement's process here.
+    So that process must bear the name that the session was given.
+    """
     process = session.info.backend_pid
     raw = connection.as_owner()
     with translate_errors(), raw.transaction():
+        if raw.execute(IS_OURS, (process, SQL_LOGIN, NAME.format(number))).fetchone() is None:
+            raise NoPermission(
+                "SQL is off on this server: it does not reach PostgreSQL itself, but a pooler or another server",
+                "an operator gives server web the address of PostgreSQL",
+            )
         raw.execute("delete from backscroll.sql_sessions where process = %s", (process,))
-        is_ours = raw.execute(REGISTER, {"process": process, "number": number, "login": SQL_LOGIN}).rowcount
-    if not is_ours:
-        raise NoPermission(
-            "SQL is off on this server: it is not connected with PostgreSQL itself but with a pooler", HINT
-        )
+        raw.execute("update backscroll.sql_sessions set process = %s where number = %s", (process, number))
     system.restrain_child_of_server(session.fileno(), process, MEMORY)
 
 
@@ -128,9 +135,9 @@ TAKE: Final = """
 insert into backscroll.sql_sessions (build, ends) values (%s, clock_timestamp() + make_interval(secs => %s))
 returning number
 """
-REGISTER: Final = """
-update backscroll.sql_sessions set process = %(process)s where number = %(number)s and exists (
-  select from pg_stat_activity where pid = %(process)s and usename = %(login)s and datname = current_database())
+IS_OURS: Final = """
+select 1 from pg_stat_activity
+where pid = %s and usename = %s and application_name = %s and datname = current_database()
 """
 REMOVE: Final = "delete from backscroll.sql_sessions where number = %s"
 EXPIRE: Final = "update backscroll.sql_sessions set ends = clock_timestamp() where number = %s"
