@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 import pytest
 
 from backscroll.cli.main import backscroll
-from tests.support.command import run_command, run_in_terminal
+from tests.support.command import place_options, run_command, run_in_terminal
 from tests.support.drawings import draw, session_uuid
 from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, hostile_home
 from tests.support.payloads import armed
@@ -140,19 +141,20 @@ class HostilePlace:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        return ("--home", str(self.home), "--library", str(self.library))
+    def options(self, arguments: Sequence[str]) -> list[str]:
+        return [str(word) for word in place_options(arguments, self.home, self.library)]
 
     def answer(self, *arguments: str) -> str:
-        done = run_command(*arguments, *self.options)
+        done = run_command(*arguments, *self.options(arguments))
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def screen(self, *arguments: str, width: int = 100) -> tuple[bytes, int]:
         """What a terminal is sent, by standard output and standard error."""
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PAGER": "cat"}
-        done = run_in_terminal(*arguments, *self.options, cwd=self.home, environment=environment, columns=width)
+        done = run_in_terminal(
+            *arguments, *self.options(arguments), cwd=self.home, environment=environment, columns=width
+        )
         return done.stdout, done.returncode
 
 
@@ -247,7 +249,7 @@ def test_json_has_the_original_texts(place: HostilePlace, arguments: tuple[str, 
 
 
 def test_rows_are_raw_where_no_terminal_is(place: HostilePlace) -> None:
-    command = [sys.executable, "-m", "backscroll", "show", LIVE, "--raw", *place.options]
+    command = [sys.executable, "-m", "backscroll", "show", LIVE, "--raw", *place.options(["show"])]
     done = subprocess.run(command, capture_output=True, timeout=60)
     written = (place.home / FOLDER / f"{LIVE}.jsonl").read_bytes().splitlines()
     assert len(done.stdout.split(b"\n")) > 30

@@ -14,7 +14,7 @@ from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.http_remote import RulesChangedError, ToldProject
 from backscroll.sync.policy import EffectivePolicy, OrgRules, Policy, PolicyRule, Project, SyncMode, strictest_first
 from backscroll.team.device_routes import LARGEST_LIST
-from tests.support.command import run_command
+from tests.support.command import place_options, run_command
 from tests.support.homes import session_file, write_home
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
@@ -73,7 +73,7 @@ def test_a_machine_follows_the_rules_and_says_why_something_does_not_leave(serve
     invited(served, "ada")
     ada = served.signed_in("ada")
     shop, zoo, where = _machine(tmp_path)
-    _connect(served, ada, *where)
+    _connect(served, ada, where)
     until(lambda: len(_chats(ada)) == 2)
 
     page = admin.get("/project-rules").text
@@ -82,26 +82,26 @@ def test_a_machine_follows_the_rules_and_says_why_something_does_not_leave(serve
     admin.submit("/project-rules", by="remote", pattern="https://github.com/acme/*", mode="off")
     assert "ada/" in admin.get("/project-rules").text, "a machine that has not asked for the new rules is named"
 
-    preview = json.loads(run_command("sync", "preview", "team", "--json", *where).stdout)["projects"]
+    preview = json.loads(on_machine(where, "sync", "preview", "team", "--json"))["projects"]
     told = {row["project"]: (row["mode"], row["reason"]) for row in preview}
     assert told[shop] == ("off", "Team's rule for the git remote github.com/acme/*")
     assert told[zoo] == ("redacted", "")
-    synced = json.loads(run_command("sync", "--json", *where).stdout)["remotes"][0]
+    synced = json.loads(on_machine(where, "sync", "--json"))["remotes"][0]
     assert synced["sent"]["removed"]
     until(lambda: [chat["project"] for chat in _chats(ada)] == [zoo])
     assert ada.get("/api/v1/search?q=zyxparser").json()["chats"] == []
-    status = json.loads(run_command("sync", "status", "--json", *where).stdout)["remotes"][0]
+    status = json.loads(on_machine(where, "sync", "status", "--json"))["remotes"][0]
     assert [(one["project"], one["mode"]) for one in status["held_back"] if one["project"] == shop] == [(shop, "off")]
-    assert "because of Team's rule" in run_command("sync", "status", *where).stdout
+    assert "because of Team's rule" in on_machine(where, "sync", "status")
     assert "do not follow these rules" not in admin.get("/project-rules").text
-    assert "NOT EQUAL" not in run_command("sync", "verify", "--deep", *where).stdout
+    assert "NOT EQUAL" not in on_machine(where, "sync", "verify", "--deep")
 
     number = re.search(r"/project-rules/(\d+)/remove", admin.get("/project-rules").text)
     assert number
     admin.submit(f"/project-rules/{number[1]}/remove")
-    run_command("sync", *where)
+    on_machine(where, "sync")
     until(lambda: len(_chats(ada)) == 2)
-    assert "NOT EQUAL" not in run_command("sync", "verify", "--deep", *where).stdout
+    assert "NOT EQUAL" not in on_machine(where, "sync", "verify", "--deep")
 
 
 def test_a_machine_that_does_not_know_the_rules_can_send_nothing(served: Served, tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def _chats(browser: Browser) -> list[Any]:
     return found
 
 
-def _machine(folder: Path) -> tuple[str, str, tuple[object, ...]]:
-    """A machine with two projects, one of them a git clone; their folders, and options for commands."""
+def _machine(folder: Path) -> tuple[str, str, Path]:
+    """A machine with two projects, one of them a git clone: their folders, and the one with home and library."""
     shop, zoo, home = folder / "work" / "shop", folder / "work" / "zoo", folder / "home"
     (shop / ".git").mkdir(parents=True)
     (shop / ".git" / "config").write_text('[remote "origin"]\n\turl = https://me:token@github.com/Acme/shop.git\n')
@@ -158,12 +158,19 @@ def _machine(folder: Path) -> tuple[str, str, tuple[object, ...]]:
     ):
         for path, data in session_file(name, drawing).items():
             write_home(home, {f"projects/{folder_name}/{path.rpartition('/')[2]}": data})
-    return str(shop), str(zoo), ("--home", home, "--library", folder / "library")
+    return str(shop), str(zoo), folder
 
 
-def _connect(served: Served, browser: Browser, *where: object) -> None:
+def on_machine(folder: Path, *words: str) -> str:
+    """What a command on the machine prints."""
+    done = run_command(*words, *place_options(words, folder / "home", folder / "library"))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _connect(served: Served, browser: Browser, where: Path) -> None:
     done: list[str] = []
-    thread = threading.Thread(target=lambda: done.append(run_command("connect", served.url, "--yes", *where).stdout))
+    thread = threading.Thread(target=lambda: done.append(on_machine(where, "connect", served.url, "--yes")))
     thread.start()
 
     def asks() -> bool:
