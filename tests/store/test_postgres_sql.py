@@ -87,6 +87,21 @@ def test_statements_are_sent_by_the_extended_protocol_only(store: PgStore, tmp_p
     assert "Query" not in sent
 
 
+def test_an_error_names_what_was_typed_and_no_value_of_a_row(store: PgStore) -> None:
+    title = str(answer(store, "select title from v_chats where title <> '' limit 1")[0][0])
+    for statement in (
+        "select cast(title as int) from v_chats where title <> ''",
+        "select ('(( ' || title)::tsquery from v_chats where title <> ''",
+        "select cast(title || '\" is a word of the server \"' as timestamp) from v_chats where title <> ''",
+    ):
+        with pytest.raises(UsageError) as raised:
+            answer(store, statement)
+        assert title not in raised.value.message
+        assert "word of the server" not in raised.value.message
+    with pytest.raises(UsageError, match='relation "v_chat" does not exist'):
+        answer(store, "select 1 from v_chat")
+
+
 def test_a_part_of_a_library_cannot_be_asked(store: PgStore) -> None:
     with pytest.raises(UsageError, match="whole library"):
         store.within(Scope(frozenset())).sql("select 1", 1, 5.0)

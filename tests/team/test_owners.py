@@ -148,6 +148,9 @@ def test_sharing_with_the_same_people_again_changes_until_when(demo: DemoServed)
     assert same == number
     assert ben.get("/shared").text.count(f'href="/chats/{chat}"') == 1
     assert [found for found, _ in shares("")] == [without_end]
+    for days in ("-1", "1.5", "0x5", " 5 ", "0", "3651", "9" * 20):
+        answer = liz.submit(f"/chats/{chat}/audience", audience="org", days=days)
+        assert answer.status_code == 400, days
 
 
 def test_the_home_page_speaks_of_no_sessions_that_a_client_deletes(demo: DemoServed) -> None:

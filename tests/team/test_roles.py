@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from backscroll.team.erasures import ask_erasure
 from backscroll.team.people import ROLES, Person, disable, invite, invite_again, person_of
 from backscroll.team.roles import change_role
 from tests.support.postgres import fresh_database
-from tests.team.sending import invited, owner_of_server
+from tests.team.sending import invited, machine_of, owner_of_server
 from tests.team.served import PASSWORD, Served, serving
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ def test_only_owners_make_and_unmake_owners(served: Served) -> None:
     assert _role(served, "bob") == "member"
     assert ann.submit("/people/ann/role", role="member").status_code == 200
     assert _role(served, "ann") == "member"
+
+
+def test_an_administrator_revokes_no_machine_of_an_owner(served: Served, tmp_path: Path) -> None:
+    invited(served, "ann", role="admin")
+    owner = owner_of_server(served)
+    (liz,) = invited(served, "liz")
+    own, others = (machine_of(served, person, tmp_path) for person in (owner, liz))
+    ann = served.signed_in("ann")
+    for machine, status in ((own, 404), (others, 200)):
+        with served.context.database.transaction() as connection:
+            row = connection.execute("select id from device where name = %s", (machine.device.name,)).fetchone()
+        assert row
+        assert ann.submit(f"/devices/{row[0]}/revoke").status_code == status
+    assert own.remote.rules() is not None  # type: ignore[attr-defined]
 
 
 def test_an_owner_is_always_left(served: Served) -> None:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from backscroll.team.app import ROUTES
 from tests.support.drawings import session_uuid
 from tests.support.processes import until
+from tests.team.served import PASSWORD
 from tests.team.test_isolation import FIRST, NUMBERED, SECOND, Two, two
 
 __all__ = ["two"]
@@ -28,6 +29,7 @@ class Listener:
         self._cookies = two.browsers[handle].cookies
         self._url = f"{two.served.url}/api/v1/events"
         self._is_open = threading.Event()
+        self.is_over = False
         self._client = httpx.Client(cookies=self._cookies, trust_env=False, timeout=60)
         threading.Thread(target=self._read, daemon=True).start()
         assert self._is_open.wait(30)
@@ -41,6 +43,8 @@ class Listener:
                     self.lines.append(line)
         except httpx.HTTPError:
             pass  # closed
+        finally:
+            self.is_over = True
 
     def close(self) -> None:
         self._client.close()
@@ -67,6 +71,20 @@ def test_a_stream_carries_no_notice_of_another_organisation(two: Two) -> None:
         assert session_uuid("onlyada") not in "\n".join(zoe.lines + zadmin.lines)
         assert session_uuid("onlyzoe") not in "\n".join(ada.lines + zadmin.lines)
         assert not [line for line in zadmin.lines[before[1] :] if line.startswith("data") and "chats" in line]
+
+
+def test_a_stream_ends_with_its_session(two: Two) -> None:
+    with listening(two, "ada") as (ada,):
+        other = two.served.browser()
+        other.submit("/sign-in", handle="ada", password=PASSWORD, next="/")
+        two.browsers["ada"].submit("/sign-out")
+        two.browsers["ada"] = other
+        count = len(ada.lines)
+        two.machines["ada"].remote.rules()  # type: ignore[attr-defined]
+        two.machines["ada"].push(onlyada=f"{FIRST}\ng <- d user: once more zyxafter\nh <- g assistant(m9): yes")
+        until(lambda: other.get("/api/v1/search?q=zyxafter").json()["chats"])
+        until(lambda: ada.is_over)
+        assert not [line for line in ada.lines[count:] if session_uuid("onlyada") in line]
 
 
 def test_a_stream_without_a_session_is_refused(two: Two) -> None:

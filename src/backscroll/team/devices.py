@@ -187,8 +187,8 @@ def revoke_device(connection: "Connection", by: Person, device: int) -> None:
     """Make a credential stop working at once. What the device sent stays."""
     row = connection.execute(
         "update device d set revoked = now() from person p where d.id = %s and p.id = d.person and p.org = %s"
-        " and (p.id = %s or %s) and d.revoked is null returning d.name",
-        (device, by.org, by.id, by.is_administrator),
+        " and (p.id = %s or %s and (p.role <> 'owner' or %s)) and d.revoked is null returning d.name",
+        (device, by.org, by.id, by.is_administrator, by.role == "owner"),
     ).fetchone()
     if row is None:
         raise NothingFound("there is no such device", "see Devices")

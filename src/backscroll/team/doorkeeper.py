@@ -6,6 +6,7 @@ session reaches one page, which says why and what to do, and no route of the vie
 """
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote, unquote
@@ -28,6 +29,7 @@ from backscroll.team.sessions import person_of_session, use_of_key
 from backscroll.team.turns import Turns
 from backscroll.web.api.errors import PREFIX, problem_response
 from backscroll.web.asker import ASKER as ASKER_HANDLE
+from backscroll.web.events import STILL_ALLOWED
 from backscroll.web.layout import ASKER_LINKS
 from backscroll.web.reader_zone import COOKIE as ZONE_COOKIE
 from backscroll.web.reader_zone import READER_ZONE, zone_named
@@ -91,7 +93,8 @@ class Doorkeeper:
         if person is None:
             await self._app(scope, receive, send)
             return
-        is_question = request.method in SAFE or path == MCP  # a form is short, and its sender may be slow
+        # A form is short, and its sender may be slow; agents have rates and places of their own, and may wait for SQL.
+        is_question = request.method in SAFE and path != MCP
         end_turn = await self._turns.take(person.id) if is_question else _nothing
 
         async def leave(message: Message) -> None:
@@ -100,6 +103,7 @@ class Doorkeeper:
 
         try:
             scope[ASKER] = person
+            scope[STILL_ALLOWED] = partial(self._is_still, request, person)
             await run_in_threadpool(self._prepare, scope, person)
             ASKER_HANDLE.set(person.handle)
             READER_ZONE.set(zone_named(unquote(request.cookies.get(ZONE_COOKIE, ""))))
@@ -107,6 +111,19 @@ class Doorkeeper:
             await self._app(scope, receive, leave)
         finally:
             end_turn()
+
+    def _is_still(self, request: Request, person: Person) -> bool:
+        """Whether the session or key of a request still works for this person."""
+        try:
+            with self._context.database.transaction() as connection:
+                if "authorization" in request.headers:
+                    use = use_of_key(connection, bearer_of(request))
+                    now = use.person if use else None
+                else:
+                    now = person_of_session(connection, request.cookies.get(self._context.cookie, ""))
+        except BackscrollError:  # the page asks again, and then finds out
+            return False
+        return now is not None and now.id == person.id
 
     def _asker(self, request: Request) -> Person | Recovery | None:
         """Who asks, or the recovery that must be confirmed first.

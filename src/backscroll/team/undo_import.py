@@ -37,8 +37,15 @@ def ask_undo(connection: "Connection", by: Person | None, wanted: str) -> None:
     row = connection.execute(
         "select d.name, p.id, p.org, d.undone is not null from device d join person p on p.id = d.person"
         " where %s in (d.id::text, d.name) and d.is_import and p.erased is null"
-        " and (%s or (p.org = %s and (p.id = %s or %s)))",
-        (wanted, by is None, by.org if by else 0, by.id if by else 0, by is not None and by.is_administrator),
+        " and (%s or (p.org = %s and (p.id = %s or %s and (p.role <> 'owner' or %s))))",
+        (
+            wanted,
+            by is None,
+            by.org if by else 0,
+            by.id if by else 0,
+            by is not None and by.is_administrator,
+            by is not None and by.role == "owner",
+        ),
     ).fetchone()
     if row is None:
         raise NothingFound(f"there is no import {wanted}", "see Devices, which has the names of imports")

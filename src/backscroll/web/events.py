@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -23,6 +24,8 @@ MAX_CHATS: Final = 10_000
 """How many changed chats are remembered; a page that missed more reloads everything."""
 FEED: Final = "backscroll.feed"
 """Where in the scope of a request a team server puts the feed of the asker."""
+STILL_ALLOWED: Final = "backscroll.still-allowed"
+"""Where it puts a function that says whether the asker may still read: a session or a key may end before its stream."""
 
 
 class FollowFailure(NamedTuple):
@@ -164,8 +167,10 @@ class ChangeFeed:
 class EventStream(StreamingResponse):
     """A response that counts as a stream while it lasts."""
 
-    def __init__(self, feed: ChangeFeed, stream: Subscriber, last: str) -> None:
-        super().__init__(_events(feed, stream, last), media_type="text/event-stream")
+    def __init__(
+        self, feed: ChangeFeed, stream: Subscriber, last: str, still_allowed: Callable[[], bool] | None = None
+    ) -> None:
+        super().__init__(_events(feed, stream, last, still_allowed), media_type="text/event-stream")
         self.headers["cache-control"] = "no-store"
         self.headers["connection"] = "close"  # frees the connection when it ends
         self._feed, self._stream = feed, stream
@@ -183,10 +188,13 @@ async def events(request: Request) -> Response:
     """The stream of events: changed chats, progress of an update, and failures."""
     feed: ChangeFeed = request.scope.get(FEED) or request.app.state.live.feed
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
-    return EventStream(feed, Subscriber(request.client.host if request.client else ""), last)
+    stream = Subscriber(request.client.host if request.client else "")
+    return EventStream(feed, stream, last, request.scope.get(STILL_ALLOWED))
 
 
-async def _events(feed: ChangeFeed, stream: Subscriber, last: str) -> AsyncIterator[bytes]:
+async def _events(
+    feed: ChangeFeed, stream: Subscriber, last: str, still_allowed: Callable[[], bool] | None
+) -> AsyncIterator[bytes]:
     epoch, _, number = last.partition("-")
     told = int(number) if epoch == feed.epoch and number.isascii() and number.isdecimal() and len(number) < 16 else -1
     if told < 0:
@@ -195,6 +203,8 @@ async def _events(feed: ChangeFeed, stream: Subscriber, last: str) -> AsyncItera
     progress: dict[str, object] | None = None
     trouble: FollowFailure | None = None
     while not feed.is_over and not stream.is_over:
+        if still_allowed is not None and not await run_in_threadpool(still_allowed):
+            return
         stream.look()
         chats, before = feed.since(told), told
         told = feed.number

@@ -45,6 +45,8 @@ class StatementStream:
         self._connection, self._pgconn = connection, connection.pgconn
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         self._poll = select.poll()
+        self._has_begun = False
+        """Whether the statement reads rows: then a message may hold a value."""
 
     def run(self, statement: bytes, limit: int) -> StatementResult:
         """The first rows of a query."""
@@ -71,6 +73,7 @@ class StatementStream:
     def send(self, statement: bytes, columns: int, limit: int) -> None:
         """Send a query. PostgreSQL runs it inside one of ours, so that it can be nothing else."""
         limits = (columns, limit + 1, LONGEST_VALUE, 2 * MAX_BYTES)  # which it counts a little differently
+        self._has_begun = True
         self._pgconn.send_query_params(RUN, [statement, *(b"%d" % one for one in limits)], result_format=Format.BINARY)
         self._pgconn.set_single_row_mode()
 
@@ -131,6 +134,9 @@ class StatementStream:
             return Busy("the tables are being rewritten", "try again in a moment")
         if state in (errors.AdminShutdown.sqlstate, errors.CrashShutdown.sqlstate):
             return StorageError(f"the database stopped: {message}", "try again in a moment")
+        before, quote, _ = message.partition('"')
+        if quote and self._has_begun:  # an agent would take a value for words of the server
+            message = f"{before}…"
         return UsageError(f"SQL: {MESSAGES.get(message, message)}", SEES)
 
     def _stop(self) -> None:

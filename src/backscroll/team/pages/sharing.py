@@ -1,5 +1,7 @@
 """Sharing: who can read a chat, what others share, and who read mine."""
 
+import re
+
 from starlette.responses import Response
 
 from backscroll.conversation.overview import Overview
@@ -30,13 +32,19 @@ def audience(request: TeamRequest) -> Html | Response:
         chat = library.find(name).overview
     mine = _own_teams(request)
     if request.http.method == "POST":
-        wanted, days = request.form.get("audience", ""), request.form.get("days", "")
+        wanted = request.form.get("audience", "")
         team = next((one.id for one in mine if wanted == f"team-{one.id}"), None)
         if wanted != "org" and team is None:
             not_found()
-        share(request.connection, person, chat.id, chat.title, team=team, days=int(days) if days.isdecimal() else None)
+        share(request.connection, person, chat.id, chat.title, team=team, days=_days(request))
         return see(f"{chat_address(chat.id)}/audience")
     return audience_page(request, chat)
+
+
+def _days(request: TeamRequest) -> int | None:
+    """The number of days in a form; None if the field is empty, and 0, which is refused, if it holds no such number."""
+    text = request.form.get("days", "")
+    return (int(text) if re.fullmatch("[0-9]{1,5}", text) else 0) if text else None
 
 
 def make_link(request: TeamRequest) -> Html:
@@ -46,8 +54,7 @@ def make_link(request: TeamRequest) -> Html:
         not_found()
     with viewer.library() as library:
         chat = library.find(str(request.http.path_params["chat"])).overview
-    text = request.form.get("days", "")
-    days = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
+    days = _days(request) or 0
     link = (
         f"{request.context.url}/shared-link/{new_link(request.connection, request.person, chat.id, chat.title, days)}"
     )
