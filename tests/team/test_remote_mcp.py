@@ -45,6 +45,11 @@ def test_an_agent_recalls_what_its_person_and_the_team_know(demo: DemoServed, ke
     assert read["structuredContent"]["messages"]
 
 
+def test_an_agent_finds_where_an_error_of_its_person_occurred(demo: DemoServed, keys: dict[str, str]) -> None:
+    answer = _call(demo, keys["ben"], "similar_errors", error="ValueError: not a line of a statement")
+    assert answer["structuredContent"]["errors"]
+
+
 def test_an_agent_finds_and_reads_nothing_that_is_private(demo: DemoServed, keys: dict[str, str]) -> None:
     chat = demo.chat("ben", CSV)  # shared with Shop, in which Liz is not
     assert _call(demo, keys["ada"], "read", chat=chat)["structuredContent"]["messages"]

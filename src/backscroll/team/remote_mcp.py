@@ -106,7 +106,8 @@ class TeamHandlers(RequestHandlers):
 def _chats_in(made: Any) -> set[str]:  # noqa: ANN401 - an answer of any tool
     """The chats that an answer quotes."""
     one = getattr(made, "chat", None)
-    parts = [*getattr(made, "passages", ()), *getattr(made, "chats", ())]
+    lists = [found for name in ("passages", "chats") if isinstance(found := getattr(made, name, ()), list)]
+    parts = [part for found in lists for part in found]  # some answers have the number of chats instead
     return {chat for chat in (one, *(getattr(part, "chat", None) for part in parts)) if chat}
 
 
