@@ -1,5 +1,6 @@
 """Agents ask the server over MCP with the key of their person: they see what that person may read, and nothing else."""
 
+import json
 from typing import Any
 
 import anyio
@@ -9,8 +10,25 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from backscroll.mcp.tools import TOOLS
 from backscroll.team.sessions import new_key
+from backscroll.team.shares import readers_of, shared_with
 from tests.team.demo_served import CSV, DOCKER, FLAKY, DemoServed
+
+QUOTING: dict[str, dict[str, object]] = {
+    "recall": {"question": "why was the order test flaky", "max_tokens": 4000},
+    "search": {"query": "Dockerfile container flaky", "max_tokens": 8000},
+    "read": {"chat": FLAKY},
+    "timeline": {"max_tokens": 8000},
+}
+"""The tools that quote what others share, each with what it quotes some of."""
+OWN_ONLY: dict[str, dict[str, object]] = {
+    "similar_errors": {"error": "ValueError: not a line of a statement"},
+    "file_history": {"path": "book.py"},
+    "stats": {"report": "chats", "limit": 200, "max_tokens": 8000},
+    "query": {"sql": "select * from v_chats", "max_tokens": 8000},
+}
+"""The tools that quote what the person has, and nothing of others."""
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
@@ -43,6 +61,61 @@ def test_an_agent_recalls_what_its_person_and_the_team_know(demo: DemoServed, ke
     assert "ben" in demo.browser("ada").get("/readers").text
     read = _call(demo, keys["ben"], "read", chat=chat)
     assert read["structuredContent"]["messages"]
+
+
+def _shown_to_owners(demo: DemoServed, reader: str) -> dict[str, int]:
+    """How often owners see that a person read which of their chats."""
+    with demo.served.context.database.transaction() as connection:
+        found = [one for owner in ("ada", "ben", "liz") for one in readers_of(connection, demo.person(owner))]
+    return {one.chat: one.requests for one in found if one.reader == reader}
+
+
+def _quoted(demo: DemoServed, reader: str, answer: object) -> set[str]:
+    """The chats of others that an answer names."""
+    with demo.served.context.database.transaction() as connection:
+        shared = {one.chat for one in shared_with(connection, demo.person(reader))}
+    return {chat for chat in shared if chat[:8] in json.dumps(answer)}
+
+
+def _newly_shown(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    return {chat: number - before.get(chat, 0) for chat, number in after.items() if number != before.get(chat, 0)}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_owners_see_it_when_a_tool_quotes_their_chats(demo: DemoServed, keys: dict[str, str], tool: str) -> None:
+    before = _shown_to_owners(demo, "ben")
+    answer = _call(demo, keys["ben"], tool, **(QUOTING | OWN_ONLY)[tool])
+    assert not answer.get("isError"), answer
+    quoted = _quoted(demo, "ben", answer)
+    assert bool(quoted) == (tool in QUOTING)
+    assert _newly_shown(before, _shown_to_owners(demo, "ben")) == dict.fromkeys(quoted, 1)
+
+
+def test_owners_see_it_when_a_resource_quotes_their_chats(demo: DemoServed, keys: dict[str, str]) -> None:
+    chat, ben = demo.chat("ada", FLAKY), keys["ben"]
+    message = _call(demo, ben, "read", chat=chat)["structuredContent"]["messages"][0]["message"]
+    whole = f"backscroll://chat/{chat}"
+    for uri in (whole, f"backscroll://chat/{chat[:8]}", f"{whole}/message/{message}"):
+        before = _shown_to_owners(demo, "ben")
+        assert _post(demo, ben, "resources/read", uri=uri).json()["result"]["contents"][0]["text"]
+        assert _newly_shown(before, _shown_to_owners(demo, "ben")) == {chat: 1}, uri
+    before = _shown_to_owners(demo, "ben")
+    assert _post(demo, ben, "resources/read", uri="backscroll://help").json()["result"]
+    assert _shown_to_owners(demo, "ben") == before
+    listed = _quoted(demo, "ben", _post(demo, ben, "resources/list").json()["result"])
+    assert chat in listed
+    assert _newly_shown(before, _shown_to_owners(demo, "ben")) == dict.fromkeys(listed, 1)
+
+
+def test_an_own_chat_that_is_quoted_is_shown_to_nobody(demo: DemoServed, keys: dict[str, str]) -> None:
+    before = _shown_to_owners(demo, "ada")
+    assert _call(demo, keys["ada"], "read", chat=FLAKY)["structuredContent"]["messages"]
+    assert _shown_to_owners(demo, "ada") == before
+
+
+def test_an_agent_finds_where_an_error_of_its_person_occurred(demo: DemoServed, keys: dict[str, str]) -> None:
+    answer = _call(demo, keys["ben"], "similar_errors", error="ValueError: not a line of a statement")
+    assert answer["structuredContent"]["errors"]
 
 
 def test_an_agent_finds_and_reads_nothing_that_is_private(demo: DemoServed, keys: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from backscroll.errors import NothingFound
 from backscroll.files.source_key import owner_of
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 OWN: Final = "me"
 TEAM: Final = "team"
 EVERYONE: Final = "org"
+
+
+class ChatOfOther(NamedTuple):
+    """A chat that is not the reader's own."""
+
+    owner: str
+    """Who shares it: it is opened in their library."""
+    chat: str
 
 
 class SharedLibraries:
@@ -83,8 +91,8 @@ class MergedLibrary(Library):
     def __init__(self, settings: Settings, store: Store, shared: SharedLibraries) -> None:
         super().__init__(settings, [], store, keeps=False)
         self._shared = shared
-        self.found_at: str | None = None
-        """Who shares the chat that was asked for last and is not the reader's own: it is opened in their library."""
+        self.found_at: ChatOfOther | None = None
+        """The chat that was asked for last, if it is not the reader's own."""
 
     def clone(self) -> MergedLibrary:
         """The same library opened once more, for another thread."""
@@ -157,10 +165,9 @@ class MergedLibrary(Library):
         except NothingFound:
             for shared in self._opened(self._shared.owners):
                 found = shared.reader.find(name.lower())
-                if len({chat.overview.id for chat in found}) == 1:  # several people may share copies of one
-                    self.found_at = owner_of(found[0].machines[0])
-                else:
-                    self.found_at = owner_of(shared.find(name).machines[0])
+                is_one = len({chat.overview.id for chat in found}) == 1  # several people may share copies of it
+                chat = found[0] if is_one else shared.find(name)
+                self.found_at = ChatOfOther(owner_of(chat.machines[0]), chat.overview.id)
             raise
 
     def text(self, hit: Hit) -> str:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
+import msgspec
 from starlette.types import Receive, Scope, Send
 
 from backscroll.errors import NothingFound
@@ -18,10 +19,12 @@ from backscroll.library.prompts.prompt import PromptCollection
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame
+from backscroll.mcp.resources import CHAT
 from backscroll.mcp.server import Context, RequestHandlers
+from backscroll.render.recall import short_id
 from backscroll.team.context import ASKER, TeamContext
 from backscroll.team.libraries import Libraries
-from backscroll.team.merged_library import MergedLibrary
+from backscroll.team.merged_library import ChatOfOther, MergedLibrary
 from backscroll.team.people import Person, teammates
 from backscroll.team.prompts import TeamPrompts
 from backscroll.team.shares import Share, note_access, shared_with
@@ -82,32 +85,51 @@ class TeamHandlers(RequestHandlers):
         settings, opener = found.settings(person.handle), found.opener_of_all(person.handle, mates, by_owner)
         with _pooled(RefreshedPool(settings, [], opener)) as (pool, library), ExitStack() as stack:
             others = (stack.enter_context(found.shared(person.handle, by_owner, by_owner.keys())),) if by_owner else ()
+            opened = None
             try:
                 made = answer(CallContext(pool, library, UNKNOWN_SESSION, Frame(), others))
             except NothingFound:
-                owner = library.found_at if isinstance(library, MergedLibrary) else None
-                if owner is None:
+                opened = library.found_at if isinstance(library, MergedLibrary) else None
+                if opened is None:
                     raise
-                theirs = stack.enter_context(found.shared_by(person.handle, owner, by_owner[owner]))
+                theirs = stack.enter_context(found.shared_by(person.handle, opened.owner, by_owner[opened.owner]))
                 made = answer(CallContext(pool, theirs, UNKNOWN_SESSION, Frame()))
-        self._note(person, shared, made)
+        self._note(person, _quoted(shared, made, opened))
         return made
 
-    def _note(self, person: Person, shared: Sequence[Share], made: object) -> None:
+    def _note(self, person: Person, quoted: Sequence[Share]) -> None:
         """Let owners see that their chats were read."""
-        quoted = _chats_in(made)
-        read = {one.chat: one for one in shared if one.chat in quoted}
-        if read:
+        if quoted:
             with self._context.database.transaction() as connection:
-                for one in read.values():
+                for one in quoted:
                     note_access(connection, person, one)
 
 
-def _chats_in(made: Any) -> set[str]:  # noqa: ANN401 - an answer of any tool
-    """The chats that an answer quotes."""
-    one = getattr(made, "chat", None)
-    parts = [*getattr(made, "passages", ()), *getattr(made, "chats", ())]
-    return {chat for chat in (one, *(getattr(part, "chat", None) for part in parts)) if chat}
+def _quoted(shared: Sequence[Share], made: object, opened: ChatOfOther | None) -> list[Share]:
+    """Which of the shared chats an answer quotes, each once: the opened one, and those that it names in any place.
+
+    What is quoted is named with it, by its id, the start of its id or its address. A chat that was opened is quoted
+    even where the answer is a mere text, and then the answer is about chats of its owner only.
+    """
+    named = _texts_in(msgspec.to_builtins(made))
+    found = {}
+    for one in shared:
+        names = {one.chat, short_id(one.chat), CHAT.format(id=one.chat)}
+        if opened is None:
+            is_quoted = not named.isdisjoint(names)
+        else:
+            is_quoted = one.owner == opened.owner and (one.chat == opened.chat or not named.isdisjoint(names))
+        if is_quoted:
+            found[one.owner, one.chat] = one  # it may be shared with a team and with everyone
+    return list(found.values())
+
+
+def _texts_in(plain: Any) -> set[str]:  # noqa: ANN401 - an answer of any tool
+    """All texts of an answer, each whole, at any depth."""
+    if isinstance(plain, str):
+        return {plain}
+    parts = plain.values() if isinstance(plain, dict) else plain if isinstance(plain, (list, tuple)) else ()
+    return set().union(*map(_texts_in, parts))
 
 
 @contextmanager
