@@ -1,14 +1,17 @@
 """The log has a line for each request, and nothing that people read, search or keep secret."""
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
+from tests.team.sending import invited, machine_of
 from tests.team.served import PASSWORD, Served, serving
 
 
@@ -46,6 +49,30 @@ def test_a_line_tells_what_kind_of_request_and_no_more(logged: tuple[Served, lis
     session = next(iter(browser.cookies.jar)).value or "-"
     for secret in (link, PASSWORD, "wrong", "marzipan", "0a3f6266", "verysecret", "somewhere", session, "127.0.0.1"):
         assert secret not in everything, secret
+
+
+def test_a_client_that_goes_away_while_it_sends_leaves_a_line_and_no_traceback(
+    logged: tuple[Served, list[str]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    served, lines = logged
+    secret = machine_of(served, invited(served, "ada")[0], tmp_path / "machine").secret
+    routes = {
+        "/sign-in": "POST", "/sync/v1/connect": "POST", "/sync/v1/projects": "PUT", "/sync/v1/objects/{name}": "PUT",
+    }  # fmt: skip
+    address = urlsplit(served.url)
+    for route, method in routes.items():
+        head = (
+            f"{method} {route.replace('{name}', 'x')} HTTP/1.1", f"host: {address.netloc}", f"origin: {served.url}",
+            "sec-fetch-site: same-origin", "content-length: 100", "expect: 100-continue",
+            *([f"authorization: Bearer {secret}"] if method == "PUT" else ()),
+        )  # fmt: skip
+        with socket.create_connection((address.hostname, address.port), 60) as client:
+            client.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+            assert client.recv(1000).startswith(b"HTTP/1.1 100"), "the handler waits for what is sent"
+            client.sendall(b"handle=")
+    until(lambda: routes.keys() <= {kind_of(line)[1] for line in lines})
+    assert {kind_of(line)[1:3] for line in lines} >= {(route, 400) for route in routes}
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def kind_of(line: str) -> tuple[str, str, int, str | None]:

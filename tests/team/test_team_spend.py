@@ -1,7 +1,11 @@
 """Spend of people, teams, projects and models: the numbers of each person's own page, and none of too few people."""
 
 import re
+from datetime import UTC, datetime
 
+from backscroll.team.disclosure import ShownSum
+from backscroll.team.pages.spend_page import EVERYONE, Asked, _chart
+from backscroll.team.spend import PersonSpend, Sums, VisibleSums
 from tests.team.demo_served import DemoServed
 from tests.team.served import Browser
 
@@ -85,8 +89,25 @@ def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: 
                     shown = re.sub(r"<form.*?</form>|<strong>\$10</strong>", "", answer.text.partition("<main")[2])
                     assert "$" not in shown
                     assert "fewer than 5 people" in answer.text
+        told = " ".join(liz.get(f"/team-spend?period={month}").text.split())
+        assert "who changes the members of a team and compares its sums before and after can work out" in told
     finally:
         ada.submit("/team-spend/rule", shown="1")
+
+
+def test_a_day_that_is_not_shown_has_no_number_in_the_chart() -> None:
+    cost = Sums(1, 10, 2_000_000)
+    spent = [PersonSpend("ada", days={"2026-11-01": cost, "2026-11-02": cost, "2026-11-04": cost})]
+    asked = Asked(None, "team", "2026-11", datetime(2026, 11, 4, 12, tzinfo=UTC).astimezone(), has_months=True)
+    shown = frozenset(ShownSum(EVERYONE, "day", day) for day in ("2026-11-01", "2026-11-04"))
+    hiding, whole = (str(_chart(asked, spent, None, visible)) for visible in (VisibleSums(shown), VisibleSums()))
+    days = ("Nov 4", "Nov 3", "Nov 2", "Nov 1")
+    table = re.compile(r"<tr><th[^>]*>([^<]+)</th><td[^>]*>([^<]*)</td></tr>")
+    assert dict(table.findall(hiding)) == dict(zip(days, ("$2.00", "–", "–", "$2.00"), strict=True))
+    assert re.findall(r"<title>([^<]*)</title>", hiding)[1:3] == [f"{days[3]}\nCost: $2.00", f"{days[2]}\nCost: –"]
+    assert "A day with – is one" in hiding
+    assert dict(table.findall(whole)) == dict(zip(days, ("$2.00", "$0.00", "$2.00", "$2.00"), strict=True))
+    assert "A day with –" not in whole
 
 
 def test_who_agreed_is_listed_by_name_until_they_take_it_back(demo: DemoServed) -> None:

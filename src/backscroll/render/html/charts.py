@@ -27,6 +27,8 @@ class Series(NamedTuple):
     values: Sequence[float | None]
     colour: int | None = None
     """The number of its colour; by default its place among the series."""
+    missing: str = ""
+    """What the table has in place of a missing value."""
 
 
 class Bar(NamedTuple):
@@ -186,7 +188,8 @@ def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str,
     known = [(one.name, value) for one in series if (value := one.values[place]) is not None]
     some = [(name, value) for name, value in known if value or not with_total]
     told_lines = [f"{name}: {told(value)}" for name, value in some]
-    if with_total and len(some) != 1:
+    told_lines += [f"{one.name}: {one.missing}" for one in series if one.values[place] is None and one.missing]
+    if with_total and known and len(some) != 1:
         told_lines.append(f"Total: {told(sum(value for _, value in some))}")
     return "\n".join([axis.label(place), *told_lines])
 
@@ -212,7 +215,7 @@ def _along(
     )  # fmt: skip
     told = measure_format(measure)
     rows = [
-        (axis.label(place), *("" if (value := one.values[place]) is None else told(value) for one in series))
+        (axis.label(place), *(one.missing if (value := one.values[place]) is None else told(value) for one in series))
         for place in range(len(axis.names))
     ]
     return figure(

@@ -267,8 +267,7 @@ def _budget(
 
 
 def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, visible: VisibleSums) -> Html:
-    days = grouped(spent, "day")
-    shown = [group for group in days if visible.shows(asked.audience, "day", group.name)]
+    shown = [group for group in grouped(spent, "day") if visible.shows(asked.audience, "day", group.name)]
     if not shown:
         return NOTHING
     values = {"Cost": {group.name: float(group.sums.microdollars) for group in shown}}
@@ -282,10 +281,18 @@ def _chart(asked: Asked, spent: list[PersonSpend], budget: float | None, visible
         level = Level(budget * 1e6 / last.day * DAYS_OF[drawn.period], f"Budget a {drawn.period}")
     elif budget and drawn.period == "month":
         level = Level(budget * 1e6, "Budget a month")
-    left_out = f"Left out: days on which you could work out what fewer than {LEAST} people spent."
-    note = f"{drawn.note} {left_out}" if len(shown) < len(days) else drawn.note
-    return stacked_bars(drawn.axis, drawn.series, label=f"Cost by {drawn.period}", measure="cost_microdollars",
+    series, note = drawn.series, drawn.note
+    told = {group.name for group in shown}
+    if visible.safe is not None and not told.issuperset(drawn.axis.names):
+        series = [one._replace(values=_only_at(told, drawn.axis.names, one.values), missing="–") for one in series]
+        note = f"{note} {NOT_SHOWN_DAYS}"
+    return stacked_bars(drawn.axis, series, label=f"Cost by {drawn.period}", measure="cost_microdollars",
                         note=note, level=level)  # fmt: skip
+
+
+def _only_at(shown: Set[str], days: Sequence[str], values: Sequence[float | None]) -> list[float | None]:
+    """The values of the days that are shown. The others look like those without any: a zero would be a number, too."""
+    return [value if day in shown else None for day, value in zip(days, values, strict=True)]
 
 
 def _table(
@@ -351,7 +358,9 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
         f"Sums of fewer than {LEAST} people are shown, as the organisation decided."
         if is_small_shown
         else f"Sums of fewer than {LEAST} people besides you are not shown, nor any from which you could work them out."
-        " So the periods are months: periods that overlap could be subtracted from each other."
+        " So the periods are months: periods that overlap could be subtracted from each other. Only what is shown at"
+        " the same time is safe: an administrator who changes the members of a team and compares its sums before and"
+        " after can work out what one person spent."
     )
     change = NOTHING
     if person.role == "owner":
@@ -361,6 +370,10 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
 
 
 NOT_SHOWN: Final = f"Nothing is shown: from each of these sums you could work out what fewer than {LEAST} people spent."
+NOT_SHOWN_DAYS: Final = (
+    f"A day with – is one on which nobody spent anything, or of which you could work out what fewer than {LEAST} people"
+    " spent."
+)
 PLURALS: Final = {"person": "people", "team": "teams", "project": "projects", "model": "models"}
 NOTES: Final = {
     "team": "Someone in two teams counts in both.",

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
@@ -66,6 +66,11 @@ async def on_failure(request: Request, _: Exception) -> Response:
     return await on_http_error(request, HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR))
 
 
+async def on_departure(_: Request, __: Exception) -> Response:
+    """A client that went away while it was sending: no bug of ours, and nobody reads the answer."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
+
+
 def _as_error(request: Request, status: int) -> BackscrollError:
     if status == HTTPStatus.NOT_FOUND:
         is_api = request.url.path.startswith(PREFIX)
@@ -77,4 +82,4 @@ def _as_error(request: Request, status: int) -> BackscrollError:
     return UsageError(HTTPStatus(status).phrase.lower(), SEE)
 
 
-HANDLERS: Final = {HTTPException: on_http_error, Exception: on_failure}
+HANDLERS: Final = {HTTPException: on_http_error, ClientDisconnect: on_departure, Exception: on_failure}
