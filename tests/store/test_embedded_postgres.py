@@ -104,10 +104,15 @@ def test_a_server_that_does_not_stop_is_ended_and_says_so_once(
             assert connection.execute("select to_regnamespace('kept')").fetchone() != (None,)
 
 
-def test_only_one_process_runs_it_at_a_time(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_process_runs_it_at_a_time_and_another_says_that_it_waits(
+    postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(embedded, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(embedded, "PATIENCE", 0.1)
     with pytest.raises(Busy):
         EmbeddedPostgres(postgres._folder).start()
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message.startswith(f"another process uses the database in {postgres._folder}; waiting")
 
 
 @pytest.mark.skipif(PROGRAMS is not None, reason="only what we install is in a folder that may be private")

@@ -21,12 +21,14 @@ from typing import Any, Final, Self
 
 from backscroll import system
 from backscroll.disk import FileLock, private_folder
-from backscroll.errors import BackscrollError, NotInstalled
+from backscroll.errors import BackscrollError, Busy, NotInstalled
 from backscroll.store.postgres.prepare import prepare_cluster
 from backscroll.store.postgres.roles import OWNER, SQL_LOGIN, WEB
 
 PATIENCE: Final = 60.0
 """Seconds for what usually takes less than one: the machine may be busy."""
+QUIET_SECONDS: Final = 0.5
+"""A server that is started again at once waits so long for the one before it, and says nothing."""
 START_SECONDS: Final = 600.0
 """After a crash, it first reads what it logged since the last checkpoint."""
 POLL_SECONDS: Final = 0.02
@@ -84,12 +86,11 @@ class EmbeddedPostgres:
         if self._process:
             return self
         self._prepare_folder()
-        self._lock = FileLock(
-            self._folder / "lock",
-            f"another process uses the database in {self._folder}",
-            "stop it, or choose another folder",
-            wait=PATIENCE,
-        )
+        try:
+            self._lock = self._locked(QUIET_SECONDS)
+        except Busy as busy:
+            log.warning("%s; waiting %.0f seconds for it to end", busy.message, PATIENCE)
+            self._lock = self._locked(PATIENCE)
         try:
             if not (self._folder / "data" / "PG_VERSION").exists():
                 self._create()
@@ -99,6 +100,10 @@ class EmbeddedPostgres:
             self.stop()
             raise
         return self
+
+    def _locked(self, seconds: float) -> FileLock:
+        message = f"another process uses the database in {self._folder}"
+        return FileLock(self._folder / "lock", message, "stop it, or choose another folder", wait=seconds)
 
     def url(self, user: str = OWNER, database: str = DATABASE) -> str:
         """The address to connect to."""
