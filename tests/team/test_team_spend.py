@@ -89,6 +89,8 @@ def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: 
                     shown = re.sub(r"<form.*?</form>|<strong>\$10</strong>", "", answer.text.partition("<main")[2])
                     assert "$" not in shown
                     assert "fewer than 5 people" in answer.text
+        told = " ".join(liz.get(f"/team-spend?period={month}").text.split())
+        assert "who changes the members of a team and compares its sums before and after can work out" in told
     finally:
         ada.submit("/team-spend/rule", shown="1")
 

@@ -358,7 +358,9 @@ def _rule(person: Person, *, is_small_shown: bool) -> Html:
         f"Sums of fewer than {LEAST} people are shown, as the organisation decided."
         if is_small_shown
         else f"Sums of fewer than {LEAST} people besides you are not shown, nor any from which you could work them out."
-        " So the periods are months: periods that overlap could be subtracted from each other."
+        " So the periods are months: periods that overlap could be subtracted from each other. Only what is shown at"
+        " the same time is safe: an administrator who changes the members of a team and compares its sums before and"
+        " after can work out what one person spent."
     )
     change = NOTHING
     if person.role == "owner":
