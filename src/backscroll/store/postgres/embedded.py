@@ -27,7 +27,7 @@ from backscroll.store.postgres.roles import OWNER, SQL_LOGIN, WEB
 
 PATIENCE: Final = 60.0
 """Seconds for what usually takes less than one: the machine may be busy."""
-QUIET_SECONDS: Final = 1.0
+QUIET_SECONDS: Final = 0.5
 """A server that is started again at once waits so long for the one before it, and says nothing."""
 START_SECONDS: Final = 600.0
 """After a crash, it first reads what it logged since the last checkpoint."""
