@@ -47,6 +47,7 @@ def test_a_system_call_that_fails_ends_in_right_answers_or_a_plain_error(tmp_pat
     assert summary["outcomes"]["plain error"] > 2
 
 
+@pytest.mark.all
 @needs_strace
 def test_a_power_cut_where_something_is_made_lasting_costs_nothing(tmp_path: Path) -> None:
     summary = loop(tmp_path, "power", 60 if TRY_ALL else 10, SCENARIOS if TRY_ALL else POWER_CUTS)

@@ -47,6 +47,7 @@ def demo(visitor: Visitor, machine: DemoMachine, *options: object, **looks: Any)
     assert not machine.rooms
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("theme", "size"), looks(1))
 def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: str, size: dict[str, int]) -> None:
     machine = DemoMachine(tmp_path)
@@ -63,7 +64,6 @@ def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: st
         keep_picture(page, f"demo chat {theme}")
 
 
-@pytest.mark.all
 def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: Visitor, tmp_path: Path) -> None:
     with demo(visitor, DemoMachine(tmp_path)) as page:
         page.get_by_role("region", name="Recent chats").get_by_text(LONG_CHAT).click()

@@ -175,6 +175,7 @@ def test_what_happened_to_a_file_is_shown_with_its_tabs(site: Site, visitor: Vis
     assert round(tab, 1) == 4
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("theme", "size"), looks(1))
 def test_nothing_serious_is_wrong_with_the_dialogs(
     visitor: Visitor, house: House, theme: str, size: dict[str, int]

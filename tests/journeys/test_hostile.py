@@ -226,6 +226,7 @@ def test_odd_chats_are_shown(witness: Witness, chat: str) -> None:
     check_keys(page)
 
 
+@pytest.mark.all
 def test_what_is_written_while_one_reads_is_only_text(witness: Witness, shelf: Shelf) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{LIVE}")

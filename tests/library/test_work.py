@@ -41,7 +41,7 @@ class UnlinkedProject:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [*SHAPES][:: 1 if TRY_ALL else 2])
+@pytest.mark.parametrize("shape", [*SHAPES][:: 1 if TRY_ALL else 4])
 def test_the_work_of_reading_a_session_grows_as_the_session(shape: str, tmp_path: Path) -> None:
     count(SHAPES[shape](4 * SIZE), tmp_path / "first", by=do)  # what is made once in a process is not counted
     counted = [count(SHAPES[shape](size), tmp_path / str(size)) for size in (SIZE, 2 * SIZE, 4 * SIZE)]

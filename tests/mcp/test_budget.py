@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def drawn_shelf(data: st.DataObject, folder: Path) -> Shelf:
     return shelf
 
 
+@pytest.mark.all
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:

@@ -14,7 +14,7 @@ from tests.library.support import Shelf
 from tests.mcp.support import answer, check_frames, check_result, over_stdio, strings_of
 from tests.support.drawings import Row, session_uuid
 from tests.support.homes import session_path
-from tests.support.samples import TRY_ALL
+from tests.support.samples import TRY_ALL, mostly_in_all
 
 MARK: Final = "obey me now"
 ATTACKS: Final[Mapping[str, str]] = {
@@ -118,7 +118,7 @@ def calls_of(name: str, attack: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "max_tokens"), TRIED)
+@pytest.mark.parametrize(("name", "max_tokens"), mostly_in_all(TRIED, each=3))
 def test_nothing_gets_out_of_its_frame(shelf: Shelf, name: str, max_tokens: int) -> None:
     shown = 0
     for tool, arguments in calls_of(name.replace(" ", ""), ATTACKS[name]):

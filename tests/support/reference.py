@@ -53,7 +53,8 @@ def _options(command: click.Command, context: click.Context, leave_out: frozense
     rows = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record and isinstance(parameter, click.Option) and record[0] not in leave_out:
+        is_help = "--help" in parameter.opts and command is not backscroll  # click adds it when a command has run
+        if record and isinstance(parameter, click.Option) and record[0] not in leave_out and not is_help:
             rows.append(f"| `{record[0]}` | {record[1]} |")
     return "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
 

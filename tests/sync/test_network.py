@@ -70,6 +70,7 @@ def bucket(name: str) -> Remote:
     return open_remote(f"s3://bucket/{name}")
 
 
+@pytest.mark.all
 def test_the_network_fails_at_any_request(proxy: CuttingProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buckets, "TRIES", 0)
     monkeypatch.setattr(buckets, "WAITS", ())

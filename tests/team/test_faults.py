@@ -282,6 +282,7 @@ def _restart(postgres: EmbeddedPostgres) -> None:
     postgres.start()
 
 
+@pytest.mark.all
 def test_a_database_that_restarts_under_load_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backscroll.team.worker.LOOK_SECONDS", 0.2)
     with running_postgres() as postgres, serving(postgres.url(), tmp_path / "server") as served:

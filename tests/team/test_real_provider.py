@@ -18,6 +18,8 @@ from backscroll.team.oidc import OidcSettings
 from tests.support.postgres import fresh_database
 from tests.team.served import PASSWORD, Browser, Served, serving
 
+pytestmark = pytest.mark.all
+
 PACKAGE, SECRET = "oidc-provider@8", "the-secret-of-the-client-in-tests"
 SCRIPT = Path(__file__).with_name("real_provider.mjs")
 PATIENCE = 240
@@ -88,7 +90,6 @@ def real(
             node.stdout.close()
 
 
-@pytest.mark.all
 def test_a_person_signs_in_and_is_in_the_teams_that_the_provider_names(real: RealProvider) -> None:
     admin = real.served.signed_in("admin")
     admin.submit("/teams", name="Core")
