@@ -41,8 +41,9 @@ from backscroll.settings import Settings
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import pull
-from backscroll.sync.push import Sender, push
+from backscroll.sync.push import push
 from backscroll.sync.remotes import Folder, Remote, RemoteObject
+from backscroll.sync.sender import Sender
 from backscroll.sync.state import SyncState
 from bench.wire import Wire, counted_wire
 
@@ -218,7 +219,7 @@ def command(home: Path, library: Path, name: str, place: str, session: Path, wir
     def backscroll(step: str, *arguments: str) -> Measured:
         return process(f"command, {name}: {step}", (sys.executable, "-m", "backscroll", *arguments, *options), counting)
 
-    yield backscroll("sync add --yes", "sync", "add", "bench", place, "--yes")
+    yield backscroll("sync add --yes", "sync", "add", "bench", place, "--create", "--yes")
     yield backscroll("nothing new", "sync")
     append(session)
     yield backscroll("one record", "sync")

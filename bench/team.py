@@ -24,8 +24,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from backscroll.team.people import Person
-from backscroll.team.shares import share
+from backscroll.team.people.accounts import Person
+from backscroll.team.reading.shares import share
 from bench.generator.texts import GeneratedTexts
 from bench.team_load.devices import POOL_BYTES, Fleet, LoadDevice, Records, Sent, SessionStream
 from bench.team_load.readers import Reader, Readings
@@ -207,12 +207,12 @@ def _read_for(readers: list[Reader], seconds: float) -> None:
 
 def _wait_for_libraries(server: LoadServer, people: list[Person]) -> None:
     """Everyone has an index, if an empty one."""
-    from backscroll.team.jobs import want
+    from backscroll.team.database.jobs import enqueue
 
     handles = {person.handle for person in people}
     with server.database.transaction() as connection:
         for handle in handles - builds_of(server).keys():
-            want(connection, "index", handle)
+            enqueue(connection, "index", handle)
     until = time.monotonic() + PATIENCE
     while handles - builds_of(server).keys():
         if time.monotonic() > until:

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from backscroll.team.people import Person, people
+from backscroll.team.people.accounts import Person, people
 from bench.team_load.server import LoadServer, running_server, sign_in, start_web
 from bench.team_load.watching import cpu_seconds
 

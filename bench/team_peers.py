@@ -40,9 +40,10 @@ from backscroll.store.postgres.embedded import SUPERUSER
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.sync.push import Sender, push
+from backscroll.sync.push import push
+from backscroll.sync.sender import Sender
 from backscroll.sync.state import SyncState
-from backscroll.team.libraries import Libraries
+from backscroll.team.arrival.libraries import Libraries
 from bench.peers import DEFAULT_CACHE, AgentsView, Server, UnableError, free_port, run
 from bench.team_load.server import LoadServer, connect_devices, have_people, running_server, sign_in
 from bench.team_load.watching import FLUSH_SECONDS, cpu_seconds

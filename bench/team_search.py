@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
-from backscroll.team.libraries import Libraries
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.reading.shared_library import opener_of_all
 from bench.generator.texts import GeneratedTexts
 from bench.team import SHARED_CHATS, percentiles, reader_words
 from bench.team_load.devices import POOL_BYTES
@@ -68,7 +69,7 @@ def measure(server: LoadServer, counts: list[int], chats: int, rounds: int) -> N
     with ExitStack() as stack:
         opened = {
             count: stack.enter_context(
-                libraries.opener_of_all(reader, frozenset(), some)(libraries.settings(reader), [])
+                opener_of_all(libraries, reader, frozenset(), some)(libraries.settings(reader), [])
             )
             for count, some in shared.items()
         }

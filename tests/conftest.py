@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -38,33 +39,65 @@ OLDER_FIXTURES: Final = {"older_migrated", "older_postgres"}
 """A PostgreSQL of the oldest version that a server may have: the same tests as for ours, run with `--all`."""
 SLOW_FILES: Final = {
     "test_any_order.py",
+    "test_automatic_sync.py",
     "test_budget.py",
+    "test_chart_sums.py",
+    "test_chat_changes.py",
     "test_connections.py",
     "test_damage.py",
+    "test_early_history.py",
     "test_embedded_postgres.py",
     "test_export_memory.py",
     "test_faults.py",
+    "test_find.py",
+    "test_first_list.py",
+    "test_follow.py",
     "test_follow_races.py",
+    "test_forget_requests.py",
+    "test_generate.py",
+    "test_healing.py",
     "test_hostile.py",
     "test_hostile_output.py",
+    "test_hostile_sql.py",
+    "test_ingest_memory.py",
+    "test_key_object.py",
     "test_lasting.py",
+    "test_line_copies.py",
     "test_live.py",
+    "test_machines.py",
     "test_network.py",
+    "test_new_computer.py",
+    "test_not_installed.py",
+    "test_nothing_off_leaves.py",
+    "test_odd_archives.py",
     "test_openapi.py",
     "test_pool.py",
     "test_protocol.py",
     "test_rebuild.py",
+    "test_recall.py",
+    "test_released_rows.py",
+    "test_resume.py",
     "test_saved_prompts.py",
+    "test_sealing.py",
     "test_server.py",
+    "test_shrunken.py",
     "test_snapshot.py",
+    "test_soak.py",
+    "test_sql.py",
+    "test_statusline.py",
+    "test_sync.py",
+    "test_sync_encrypted.py",
+    "test_sync_forgets.py",
+    "test_system_memory.py",
     "test_tailer_model.py",
     "test_team.py",
     "test_untouched.py",
     "test_usage_any_home.py",
+    "test_watching.py",
     "test_wheel.py",
     "test_widths.py",
 }
-"""Sweeps over hostile texts, damaged bytes and orders of events, and programs in processes of their own."""
+"""Sweeps over hostile texts, damaged bytes and orders of events, programs in processes of their own, passphrases."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -75,7 +108,9 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Record how long each test takes."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Durations(config.rootpath / ".cache" / "test-durations.tsv"))
+        chosen = config.option.keyword or config.option.markexpr or config.args_source is config.ArgsSource.ARGS
+        file = config.rootpath / ".cache" / "test-durations.tsv"
+        config.pluginmanager.register(Durations(file, is_whole_run=not chosen))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -110,6 +145,17 @@ def _leave_nothing(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     yield
     if not request.session.testsfailed:
         shutil.rmtree(tmp_path_factory.getbasetemp(), ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One authority is known instead of all: httpx reads them for each client, in 25 ms, even for plain HTTP."""
+    end = "-----END CERTIFICATE-----"
+    first = tmp_path_factory.mktemp("certificates") / "first.pem"
+    first.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(first))
+        yield
 
 
 @pytest.fixture(scope="session")

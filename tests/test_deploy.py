@@ -15,7 +15,7 @@ from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.prepare import EXTENSIONS
 from backscroll.store.postgres.roles import OWNER, READER, SHARED_READER, SQL_LOGIN, WEB
 from backscroll.store.postgres.sql_login import EXPOSED, preparation
-from backscroll.team.app import ROUTES
+from backscroll.team.serving.app import ROUTES
 from tests.support.examples import ROOT
 from tests.support.postgres import postgres
 from tests.test_examples import parse

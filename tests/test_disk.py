@@ -1,12 +1,24 @@
+import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from backscroll.disk import FileLock, open_private, private_folder, write_private
+from backscroll.disk import (
+    FileLock,
+    UnusableFileError,
+    open_own,
+    open_private,
+    private_folder,
+    read_own,
+    temporary_folder,
+    write_private,
+)
 from backscroll.errors import Busy, DiskFull, NoPermission, StorageError, TooManyOpenFiles, storage_error
 
 HOLD = (
@@ -46,6 +58,17 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     assert target.read_bytes() == b"precious"
 
 
+def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("fifo", "device"):
+        with pytest.raises(UnusableFileError, match="not a regular file"):
+            open_own(tmp_path / name)
+    for flags in (os.O_RDONLY, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(UnusableFileError, match="not a regular file"):
+            open_private(tmp_path / "fifo", flags)
+
+
 def test_a_lock_that_another_process_holds_is_given_up_after_its_time(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     command = [sys.executable, "-c", HOLD, str(path)]
@@ -71,3 +94,33 @@ def test_system_errors_are_distinguished(name: str, kind: type[StorageError]) ->
     assert type(found) is kind
     assert found.message.startswith("cannot write the backup: ")
     assert found.hint
+
+
+def test_reading_a_small_file_asks_for_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "marks.json"
+    file.write_bytes(b"one")
+    tracemalloc.start()
+    try:
+        assert read_own(file) == b"one"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(UnusableFileError, match="larger than 2 bytes"):
+        read_own(file, largest=2)
+    assert read_own(file, largest=3) == b"one"
+
+
+def test_a_temporary_folder_that_may_not_be_looked_at_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **_named: object) -> None:
+        raise PermissionError(errno.EACCES, "refused")
+
+    with pytest.raises(PermissionError), temporary_folder() as folder:
+        (folder / "file").write_text("x", encoding="utf-8")
+        monkeypatch.setattr(os, "lstat", refuse)
+        monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.undo()
+    assert folder.exists()
+    shutil.rmtree(folder)
+    with temporary_folder() as folder:
+        (folder / "file").write_text("x", encoding="utf-8")
+    assert not folder.exists()

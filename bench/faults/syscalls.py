@@ -10,6 +10,8 @@ from bench.faults.tracing import FAILING, Trace, inject, points
 from bench.faults.world import SCENARIOS, World
 
 ERRORS: Final = ("EIO", "ENOSPC", "EMFILE", "ENOMEM", "EACCES")
+PASSING: Final = {"read": ("EINTR", "EAGAIN"), "pread64": ("EINTR", "EAGAIN"), "write": ("EINTR",)}
+"""Errors after which a call is made again; one that had them for ever would never end."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,9 @@ def all_cases(world: World, names: Iterable[str]) -> list[FaultCase]:
         ended = world.follow(child) if scenario.follows else child.wait()
         if problem := ended.problem((0, 130)):
             raise RuntimeError(f"{name} without a fault: {problem}")
-        found += [
-            FaultCase(name, call, number, error, forever)
-            for call, number in points(trace.calls(), world.root)
-            for error in ERRORS
-            for forever in (False, True)
-        ]
+        for call, number in points(trace.calls(), world.root):
+            found += [FaultCase(name, call, number, error, forever) for error in ERRORS for forever in (False, True)]
+            found += [FaultCase(name, call, number, error, False) for error in PASSING.get(call, ())]
     return found
 
 

@@ -44,10 +44,14 @@ class Scenario:
 
     name: str
     begins_with: str
-    """`nothing`, `behind` (the home has changed since), or `current` (with a backup that is behind)."""
+    """`nothing`, `behind` (the home has changed since), `current` (with a backup that is behind), `lost` (only that
+    backup), or `damaged` (the same as `current`, with damage that the backup can mend).
+    """
     arguments: tuple[str, ...]
     again: bool = False
     """Whether it must be repeated after a fault; otherwise an update is enough."""
+    done_already: int = 0
+    """The exit code of one that is repeated although all of it was done."""
     follows: bool = False
     """Whether it runs until it is stopped."""
 
@@ -161,7 +165,7 @@ class World:
             return problem, Ended(0, "", "")
         if scenario.again:
             ended = self.start(self.arguments(scenario)).wait()
-            if problem := ended.problem(allowed=(0, 3) if scenario.forgets else (0,)):
+            if problem := ended.problem(allowed=(0, scenario.done_already)):
                 return f"done again: {problem}", ended
         updated = self.run("update")
         if problem := updated.problem(allowed=(0,)):
@@ -241,8 +245,10 @@ SCENARIOS: Final = {
         Scenario("keep", "behind", ("keep",)),
         Scenario("watch", "behind", ("watch",), follows=True),
         Scenario("backup", "current", ("archive", "backup", "BACKUP"), again=True),
-        Scenario("forget", "current", ("archive", "forget", "FORGOTTEN", "--yes"), again=True),
-        Scenario("forget-inside", "current", ("archive", "forget", "INSIDE", "--yes"), again=True),
+        Scenario("forget", "current", ("archive", "forget", "FORGOTTEN", "--yes"), again=True, done_already=3),
+        Scenario("forget-inside", "current", ("archive", "forget", "INSIDE", "--yes"), again=True, done_already=3),
+        Scenario("restore", "lost", ("archive", "restore-backup", "BACKUP"), again=True, done_already=2),
+        Scenario("repair", "damaged", ("archive", "repair", "--from", "BACKUP"), again=True),
         Scenario("rebuild", "current", ("update", "--rebuild")),
     )
 }
@@ -280,6 +286,9 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
     _must(world.run("update"))
     answer_of(partial(_say, world, sessions[0].stem), root)
     shutil.copytree(root / "run", root / "current")
+    _lose(root)
+    for state in ("lost", "damaged"):
+        world.before[state] = world.backed_up
     for state in ("behind", "current"):
         world.before[state], _ = answer_of(partial(kept, root / state / "library" / "archive"), root)
     world.words += [LIVE_WORD, EARLY_STAYS, EARLY_FORGOTTEN, EARLY_NEW]
@@ -317,6 +326,21 @@ def _change(world: World, sessions: list[Path]) -> None:
     with new.open("ab") as file:
         file.write(row_after(new, f"begun with {world.words[-1]}"))
     write_database(world.home / DATABASE, talk("stays", f"and at {EARLY_NEW}"), begin=50)
+
+
+def _lose(root: Path) -> None:
+    """Two more states: the library is lost but for its backup, or damaged."""
+    shutil.copytree(root / "current" / "backup", root / "lost" / "backup")
+    shutil.copytree(root / "current", root / "damaged")
+    archive = root / "damaged" / "library" / "archive"
+    first = min((archive / "packs").iterdir())
+    data = bytearray(first.read_bytes())
+    for at in range(len(data) // 3, len(data) // 2):
+        data[at] ^= 0xFF
+    first.write_bytes(data)
+    lines = (archive / "catalogue.jsonl").read_bytes().splitlines(True)
+    (archive / "catalogue.jsonl").write_bytes(b"".join(lines[: len(lines) * 2 // 3]))
+    shutil.rmtree(root / "damaged" / "library" / "index")
 
 
 def _settle(home: Path) -> None:

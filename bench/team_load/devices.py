@@ -21,7 +21,7 @@ from backscroll.sync.outgoing import rules_digest
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.removal import MAX_SMALL_OBJECTS, merge_small
 from backscroll.sync.streams import StreamKey, extend, first_head
-from backscroll.team.devices import Credential
+from backscroll.team.arrival.devices import Credential
 from bench.generator.texts import GeneratedTexts
 
 HOME = "/home/user/.claude"

@@ -16,12 +16,14 @@ from typing import Any
 import psycopg
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
-from backscroll.team.database import Database
-from backscroll.team.devices import Credential, new_device
-from backscroll.team.people import Person, first_link, new_person, new_team, people, set_members
-from backscroll.team.serve import prepare
-from backscroll.team.sessions import begin_session
-from backscroll.team.web_role import as_web
+from backscroll.team.arrival.devices import Credential, new_device
+from backscroll.team.database.connections import Database
+from backscroll.team.database.web_role import as_web
+from backscroll.team.operating.server_database import prepare
+from backscroll.team.people.accounts import Person, new_person, people
+from backscroll.team.people.invitations import first_link
+from backscroll.team.people.sessions import begin_session
+from backscroll.team.people.teams import new_team, set_members
 from bench.peers import free_port
 
 READY_SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""`python -m backscroll`."""
+"""Run the command line with `python -m backscroll`."""
 
 from backscroll.cli.start import main
 

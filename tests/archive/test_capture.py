@@ -117,7 +117,7 @@ def test_a_session_that_grows_often_is_compressed_and_not_stored_as_often(kept: 
     text = b"".join(path.read_bytes() for path in sorted(TRANSCRIPTS.glob("*/*/projects/*/*.jsonl")))
     kept.write(a=b"")
     grown = 0
-    for start in range(0, 1999 * (1000 // SHARE), 1999):
+    for start in range(0, 1999 * min(1000 // SHARE, len(text) // 1999), 1999):
         grown += 2000
         kept.append("a", text[start : start + 1999] + b"\n")
         with Writer(kept.folder) as writer:
@@ -165,31 +165,29 @@ def test_of_a_changed_source_both_versions_are_kept(kept: KeptHome, change: obje
 
 
 def test_a_moved_file_keeps_its_history(kept: KeptHome) -> None:
-    kept.write(a=b"old\n").capture()
+    kept.write(a=b"one\nold\n").capture()
     kept.write(a=b"one\n").capture()
     kept.session("b").parent.mkdir(exist_ok=True)
     kept.session("a").rename(kept.session("b"))
     kept.append("b", b"two\n")
     done = kept.capture()
     assert (done.moved, done.gone, done.size) == (1, 0, 4)
-    assert kept.versions("b") == [b"old\n", b"one\ntwo\n"]
+    assert kept.versions("b") == [b"one\nold\n", b"one\ntwo\n"]
     assert len(kept.archive.files) == 1
 
 
-def test_a_file_moved_to_the_path_of_a_deleted_one_keeps_its_history(kept: KeptHome) -> None:
+def test_a_file_moved_to_the_path_of_a_deleted_one_is_another_version_of_it(kept: KeptHome) -> None:
     kept.write(a=b"first\n", b="über\n".encode()).capture()
     kept.session("b").unlink()
     kept.capture()
     kept.session("a").rename(kept.session("b"))
-    kept.capture()
+    assert kept.capture().size == 0
     kept.append("b", b"second\n")
     kept.capture()
     kept.capture()
-    archive = kept.archive
-    assert {file.number: contents(archive, file) for file in archive.files.values()} == {
-        1: [b"first\nsecond\n"],
-        2: ["über\n".encode()],
-    }
+    assert kept.versions("a") == [b"first\n"]
+    assert kept.versions("b") == ["über\n".encode(), b"first\nsecond\n"]
+    assert [version.number for version in kept.file("b").shown_versions] == [1, 2]
     kept.check_whole()
 
 
@@ -297,8 +295,8 @@ class UnreadableSource(Reading):
 class Breaking(Reading):
     """A source on a disk that fails after the first piece."""
 
-    def rest(self) -> Iterator[bytes]:
-        for piece in super().rest():
+    def rest(self, limit: int | None = None) -> Iterator[bytes]:
+        for piece in super().rest(limit):
             yield piece
             if self.path.name == BROKEN:
                 raise OSError(5, "Input/output error")
@@ -355,7 +353,7 @@ def test_the_same_bytes_are_stored_once(kept: KeptHome) -> None:
 
 def test_a_large_file_is_kept_in_chunks(kept: KeptHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backscroll.archive.packing.CHUNK", 1000)
-    monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 5000)
+    monkeypatch.setattr("backscroll.archive.pack_writing.PACK_SIZE", 5000)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 7000)
     monkeypatch.setattr("backscroll.files.reading.PIECE", 300)
     kept.write(a=os.urandom(50_000), b=os.urandom(999)).capture()
@@ -427,14 +425,14 @@ def test_forgotten_files_are_not_kept_when_a_watcher_reports_them(kept: KeptHome
         ([9, 3, 5], [1, 3], 1),
         ([3, 9], [2], 2),
         ([9, 4, 9], [3], 3),
-        ([9, 7, 1, 2], [1, 2, 4], 1),
+        ([9, 7, 2, 3], [1, 2, 4], 1),
     ],
 )
 def test_a_shrunken_file_does_not_hide_what_was_kept(
     kept: KeptHome, sizes: list[int], shown: list[int], fullest: int
 ) -> None:
     for number, size in enumerate(sizes):
-        kept.write(a=bytes([65 + number]) * size).capture()
+        kept.write(a=(b"\n" + bytes([65 + number]) * size)[:size]).capture()
     file = kept.file("a")
     assert [version.size for version in file.versions] == sizes
     assert [version.number for version in file.versions] == list(range(1, len(sizes) + 1))

@@ -13,6 +13,7 @@ from backscroll.archive.catalogue import (
     Forgotten,
     Gone,
     Header,
+    ImpossibleLine,
     Moved,
     NewFile,
     VerificationEnd,
@@ -62,7 +63,7 @@ def encoded(lines: list[CatalogueEntry]) -> list[bytes]:
 
 
 def sound(data: bytes) -> list[CatalogueEntry]:
-    return [line.entry for line in decode(data) if not isinstance(line.entry, BadLine)]
+    return [line.entry for line in decode(data) if not isinstance(line.entry, (BadLine, ImpossibleLine))]
 
 
 def bad(data: bytes) -> list[int]:

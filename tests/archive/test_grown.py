@@ -18,13 +18,18 @@ NAMES = ("a", "b", "c")
 def state(archive: Archive) -> dict[str, Any]:
     """Everything that an archive says."""
     return {
-        "files": {number: asdict(file) for number, file in archive.files.items()},
+        "files": {number: asdict(file, dict_factory=without_sums) for number, file in archive.files.items()},
         "sources": {key: file.number for key, file in archive.sources.items()},
         "shown": {file.number: [one.number for one in file.shown_versions] for file in archive.sources.values()},
         "chunks": dict(archive.chunks),
         "others": (archive.first_pack, archive.has_header, archive.forgotten, archive.machines, archive.captured),
         "end": (archive.last_sum, archive.verified, archive.lost_end, archive.bad_lines, archive.is_complete),
     }
+
+
+def without_sums(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of a file or version, but for what was added up in it so far."""
+    return {name: value for name, value in fields if not name.startswith("_")}
 
 
 class Reader:

@@ -15,7 +15,7 @@ from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import KeptHome, contents
 from tests.support.homes import EVERYTHING, write_home
-from tests.support.samples import some
+from tests.support.samples import SHARE, some
 
 FLIPS = (0xFF, 0x01, 0x10, 0x20)
 
@@ -144,7 +144,7 @@ def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: KeptHome, 
     """Except for the file number itself: without it, the file of the line is unknown."""
     data = (small.folder / "catalogue.jsonl").read_bytes()
     numbers = {at for found in re.finditer(rb'"file":\d+', data) for at in range(*found.span())}
-    for at in some(sorted(set(range(len(data))) - numbers), FLIPS.index(flip)):
+    for at in some(sorted(set(range(len(data))) - numbers), FLIPS.index(flip), share=2 * SHARE):
         check_named(small, "catalogue.jsonl", at, flip)
 
 

@@ -152,7 +152,7 @@ def test_forgetting_twice_is_no_error(kept: KeptHome) -> None:
 
 def test_forgetting_also_removes_what_a_cut_off_capture_left(kept: KeptHome, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes of the file may lie in a pack that the catalogue does not speak of."""
-    monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 10)
+    monkeypatch.setattr("backscroll.archive.pack_writing.PACK_SIZE", 10)
     kept.write(a=b"one\n", b=SECRET)
     kept.capture()
     with (kept.folder / "packs" / "000001.pack").open("ab") as pack:  # as a killed writer leaves it

@@ -13,8 +13,8 @@ from psycopg.sql import SQL, Identifier
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.store import PgStore
 from backscroll.store.reader import EVERYTHING, StatementResult
-from backscroll.team.database import Database
-from backscroll.team.serve import prepare
+from backscroll.team.database.connections import Database
+from backscroll.team.operating.server_database import prepare
 from tests.contract.support import Desk
 from tests.support.postgres import fresh_database
 
@@ -92,6 +92,8 @@ def world(postgres: EmbeddedPostgres) -> Iterator[World]:
         superuser = str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
         with psycopg.connect(postgres.url(SUPERUSER, superuser), autocommit=True) as connection:
             connection.execute("create extension pg_walinspect")
+            connection.execute("alter system set wal_keep_size = '512MB'")  # messages_since reads what others removed
+            connection.execute("select pg_reload_conf()")
         web = url.replace("user='backscroll'", "user='backscroll_web'")
         login = url.replace("user='backscroll'", "user='backscroll_sql'")
         with psycopg.connect(login, autocommit=True) as running:

@@ -31,6 +31,8 @@ class StartedServer:
     first_link: str
     process: subprocess.Popen[str]
     data: Path
+    database: str = ""
+    """The address of a database that is not its own."""
 
     def browser(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, follow_redirects=True, trust_env=False, timeout=120)

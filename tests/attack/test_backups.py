@@ -11,7 +11,7 @@ import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.remotes import open_remote
-from backscroll.team.backup import MissingObjectsError
+from backscroll.team.operating.backup import MissingObjectsError
 from tests.support.command import run_command
 from tests.support.postgres import fresh_database, postgres
 from tests.support.processes import until

@@ -2,14 +2,17 @@
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.attack.as_users import Started, started
+from tests.support.postgres import fresh_database, older_postgres
 from tests.support.processes import until
 from tests.team.test_command import web_processes_of
 
+__all__ = ["older_postgres"]
 pytestmark = pytest.mark.all
 
 
@@ -28,9 +31,13 @@ def _all_are_up(server: Started, count: int) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--processes", "3"]], ids=["default", "three"])
-def test_it_works_when_all_processes_are_up(words: list[str], tmp_path: Path) -> None:
-    del tmp_path
-    with started(*words) as server:
+@pytest.mark.parametrize("version", ["its own database", "older_postgres"])
+def test_it_works_when_all_processes_are_up(request: pytest.FixtureRequest, version: str, words: list[str]) -> None:
+    with ExitStack() as stack:
+        address = ""
+        if version == "older_postgres":
+            address = stack.enter_context(fresh_database(request.getfixturevalue(version), has_tables=False))
+        server = stack.enter_context(started(*words, database=address))
         _all_are_up(server, 3 if words else min(4, len(os.sched_getaffinity(0))))
         for _ in range(5):
             assert server.visitor().get(server.link).status_code == 200

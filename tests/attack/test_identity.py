@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from starlette.routing import Mount, Route
 
-from backscroll.team.app import ROUTES, VIEWER_ROUTES
+from backscroll.team.serving.app import ROUTES, VIEWER_ROUTES
 from tests.attack.as_users import PASSWORD, Started, Visitor, link_in, machine, send, started
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database, older_postgres

@@ -12,9 +12,14 @@ from functools import partial
 from urllib.parse import quote
 
 import httpx
+import psycopg
 import pytest
 import zstandard
 
+from backscroll.team.arrival.devices import MAX_REQUESTS
+from backscroll.team.database.connections import OPTIONS
+from backscroll.team.operating.server_database import running_address
+from tests.attack.sql_statements import MEMORY
 from tests.attack.started_server import (
     PASSWORD,
     StartedServer,
@@ -27,8 +32,10 @@ from tests.attack.started_server import (
     started_server,
     with_index,
 )
+from tests.support.postgres import fresh_database, older_postgres
 from tests.support.processes import until
 
+__all__ = ["older_postgres"]
 MOST = 400_000_000
 """Bytes of memory that no process may ever hold."""
 AT_ONCE = 24
@@ -81,6 +88,21 @@ def check_memory(server: StartedServer) -> None:
 @pytest.fixture(scope="module")
 def server() -> Iterator[StartedServer]:
     with started_server() as started:
+        yield started
+        check_memory(started)
+
+
+@pytest.fixture(scope="module", params=["its own database", "older_postgres"])
+def either(request: pytest.FixtureRequest) -> Iterator[StartedServer]:
+    """The same server, and one with the address of Debian's PostgreSQL, for what depends on the database."""
+    if request.param == "its own database":
+        yield request.getfixturevalue("server")
+        return
+    with (
+        fresh_database(request.getfixturevalue(request.param), has_tables=False) as address,
+        started_server("--database", address) as started,
+    ):
+        started.database = address
         yield started
         check_memory(started)
 
@@ -205,28 +227,89 @@ def test_bombs_take_no_memory(server: StartedServer, owner: httpx.Client) -> Non
     check_memory(server)
 
 
-def test_machines_that_wait_block_no_others(server: StartedServer, owner: httpx.Client) -> None:
-    """1,000 requests to be let in, from behind a proxy, do not keep others from being let in."""
+def test_statements_that_ask_for_much_memory_get_little(server: StartedServer, owner: httpx.Client) -> None:
+    """The processes of PostgreSQL that run them end with them, so that they are watched while they run."""
+    credential, device = server.connected(owner, "asker")
+    name, data = next(chained(device, [(session(920)[1], long_line(920, 1000))]))
+    assert put(server, credential, name, data).status_code == 201
+    finish(server, owner)
+    page = server.submit(owner, "/account/keys", name="agent", scope="mcp").text
+    key = re.search(r"bsk_[\w-]{43}", page)
+    assert key
+    peaks: dict[str, int] = {}
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.is_set():
+            for name, peak in server.peaks().items():
+                peaks[name] = max(peak, peaks.get(name, 0))
+
+    def ask(statement: str) -> httpx.Response:
+        params = {"name": "query", "arguments": {"sql": statement}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {key[0]}"}
+        return httpx.post(f"{server.url}/mcp", json=body, headers=headers, trust_env=False, timeout=300)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        for statement in MEMORY:
+            assert ask(statement).status_code == 200
+        assert {answer.status_code for answer in at_once([partial(ask, MEMORY[0])] * 12)} == {200}
+    finally:
+        is_over.set()
+        watching.join()
+    assert [name for name in peaks if "backscroll_sql" in name], "it was watched in time"
+    assert max(peaks.values()) < MOST, peaks
+
+
+def test_machines_that_wait_block_no_others(either: StartedServer) -> None:
+    """Any number of requests to be let in, from behind a proxy, do not keep others from being let in."""
 
     def ask(address: str) -> int:
         headers = {"x-forwarded-for": address}
         return httpx.post(
-            f"{server.url}/sync/v1/connect", json={"machine": "m"}, headers=headers, trust_env=False
+            f"{either.url}/sync/v1/connect", json={"machine": "m"}, headers=headers, trust_env=False
         ).status_code
 
     found = Counter(ask("203.0.113.7") for _ in range(200))
     assert found[201] <= 20
     assert found[429] >= 180
     assert ask("198.51.100.1") == 201
-    for n in range(1000):
-        if ask(f"10.{n // 200}.{n % 200}.1") != 201:
-            break
-    server.connected(owner, "another")
+    with psycopg.connect(
+        either.database or running_address(either.data), options=OPTIONS
+    ) as connection:  # a flood that went on for long
+        connection.execute(FILL, (MAX_REQUESTS,))
+    is_over = threading.Event()
+
+    def flood() -> None:
+        for n in range(65_000):
+            if is_over.is_set():
+                return
+            ask(f"10.{n // 250}.{n % 250}.1")
+
+    flooding = [threading.Thread(target=flood) for _ in range(4)]
+    for thread in flooding:
+        thread.start()
+    try:
+        with closing(either.owner()) as owner:
+            either.connected(owner, "another")
+    finally:
+        is_over.set()
+        for thread in flooding:
+            thread.join()
 
 
-def test_guesses_are_counted_over_all_processes_and_lock_no_one_out(server: StartedServer) -> None:
-    with closing(server.owner()) as known:
-        _guess(server, known)
+FILL = """
+insert into device_request (digest, code, machine, address, expires)
+select sha256(n::text::bytea), 'x' || n, 'm', '127.0.0.1 ' || n, now() + interval '15 minutes'
+from generate_series(1, %s) n
+"""
+
+
+def test_guesses_are_counted_over_all_processes_and_lock_no_one_out(either: StartedServer) -> None:
+    with closing(either.owner()) as known:
+        _guess(either, known)
 
 
 def _guess(server: StartedServer, known: httpx.Client) -> None:
@@ -244,13 +327,13 @@ def _guess(server: StartedServer, known: httpx.Client) -> None:
     assert found == {200: 30}, "one address is no reason to refuse another handle"
 
 
-def test_many_sign_ins_at_once_take_no_memory(server: StartedServer) -> None:
+def test_many_sign_ins_at_once_take_no_memory(either: StartedServer) -> None:
     """Each takes 19 MiB to be hashed."""
 
     def sign_in(number: int) -> httpx.Response:
-        with server.browser() as browser:
-            return server.submit(browser, "/sign-in", handle=f"stranger{number}", password="wrong wrong wrong")
+        with either.browser() as browser:
+            return either.submit(browser, "/sign-in", handle=f"stranger{number}", password="wrong wrong wrong")
 
     found = Counter(answer.status_code for answer in at_once(partial(sign_in, number) for number in range(60)))
     assert set(found) <= {200, 503}, found
-    check_memory(server)
+    check_memory(either)

@@ -4,6 +4,7 @@ The routes are those of the application, and the names of fields those in the co
 tried, too.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,11 @@ import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
 import backscroll
+from backscroll.mcp.tools import TOOLS
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.app import ROUTES, VIEWER_ROUTES
-from backscroll.team.device_routes import DeviceRoutes
-from backscroll.team.sessions import new_key
+from backscroll.team.arrival.device_routes import DeviceRoutes
+from backscroll.team.people.sessions import new_key
+from backscroll.team.serving.app import ROUTES, VIEWER_ROUTES
 from tests.support.postgres import database, older_postgres, postgres
 from tests.team.sending import invited, machine_of, owner_of_server
 from tests.team.served import PASSWORD, Browser, Served, serving
@@ -120,11 +122,19 @@ def test_no_program_fails_at_a_nul(served: Served, tmp_path: Path) -> None:
             assert 500 not in {answer.status_code for answer in answers}, (method, path)
         asked = client.post("/sync/v1/connect", json={"machine": NUL})
         assert asked.status_code != 500
-        for tool in ("search", "recall", "read", "timeline", "stats", "sql", "files"):
-            arguments = {"query": NUL, "question": NUL, "id": NUL, "sql": NUL, "statement": NUL, "path": NUL}
-            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-            headers = {"authorization": f"Bearer {keys[1]}", "accept": "application/json, text/event-stream"}
-            assert client.post("/mcp", json=call, headers=headers).status_code != 500
+        for name, tool in TOOLS.items():
+            schema = tool.listed_schema()
+            needed = dict.fromkeys(schema.get("required", ()), "x")
+            texts = [one for one, about in schema["properties"].items() if "string" in json.dumps(about)]
+            assert texts, name
+            for argument in texts:
+                params = {"name": name, "arguments": {**needed, argument: NUL}}
+                call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+                headers = {"authorization": f"Bearer {keys[1]}", "accept": "application/json, text/event-stream"}
+                answer = client.post("/mcp", json=call, headers=headers)
+                if answer.status_code != httpx.codes.TOO_MANY_REQUESTS:
+                    assert answer.status_code == httpx.codes.OK, (name, argument, answer.text)
+                    assert f"{name} failed" not in answer.text, (argument, answer.text)
         for path in ("chats", "search", "stats/usage", "projects"):
             answer = client.get(f"/api/v1/{path}", params={"q": NUL}, headers={"authorization": f"Bearer {keys[0]}"})
             assert answer.status_code != 500, (path, answer.text)

@@ -15,10 +15,10 @@ import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.remotes import open_remote
-from backscroll.team.context import TeamContext
-from backscroll.team.database import Database
-from backscroll.team.join_database import running_address
-from backscroll.team.sessions import new_key
+from backscroll.team.database.connections import Database
+from backscroll.team.operating.server_database import running_address
+from backscroll.team.people.context import TeamContext
+from backscroll.team.people.sessions import new_key
 from tests.attack.sql_statements import MEMORY, SEVERAL
 from tests.support.command import run_command
 from tests.support.postgres import fresh_database, older_postgres, postgres

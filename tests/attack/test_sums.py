@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.disclosure import ShownSum, safe_sums
-from backscroll.team.leads import set_lead
-from backscroll.team.people import new_team, person_of, set_members
+from backscroll.team.people.accounts import person_of
+from backscroll.team.people.teams import new_team, set_lead, set_members
+from backscroll.team.reading.disclosure import ShownSum, safe_sums
 from tests.support.postgres import fresh_database, postgres
 from tests.support.processes import until
 from tests.team.sending import invited, machine_of

@@ -19,10 +19,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from backscroll.team.database import OPTIONS, Database
-from backscroll.team.join_database import running_address
-from backscroll.team.secrets import digest, hash_password
-from backscroll.team.serve import ServerPlace, open_database
+from backscroll.team.database.connections import OPTIONS, Database
+from backscroll.team.operating.server_database import ServerPlace, open_database, running_address
+from backscroll.team.people.secrets import digest, hash_password
 from tests.attack.as_users import PASSWORD, Started, Visitor, machine, send, started
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid

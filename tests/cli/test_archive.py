@@ -74,8 +74,10 @@ def test_what_claude_code_deletes_is_still_listed_and_shown(place: ArchivePlace)
     assert [message["text"] for message in shown["messages"]] == ["fix the parser", "done"]
     assert place.ask("tree", S1)["chat"]["archived"]
     done = place.run("resume", S1)
-    assert done.returncode == 3
-    assert "archive restore" in done.stderr
+    assert done.stdout.splitlines() == [
+        f"backscroll archive restore {S1} --in-place",
+        f"cd /home/ada/shop && CLAUDE_CONFIG_DIR={place.home} claude --resume {S1}",
+    ]
 
 
 def test_any_command_keeps_first_what_is_new(place: ArchivePlace) -> None:
@@ -128,6 +130,44 @@ def test_a_deleted_session_is_put_back_byte_for_byte(place: ArchivePlace, tmp_pa
     assert not place.ask("show", S1)["chat"]["archived"]
 
 
+def test_what_is_named_after_the_beginning_of_a_session_belongs_to_it(place: ArchivePlace, tmp_path: Path) -> None:
+    own = {
+        f"jobs/{S1[:8]}/state.json": f'{{"sessionId":"{S1}"}}',
+        f"jobs/{S1[:8]}/timeline.jsonl": '{"state":"working"}\n',
+        f"teams/session-{S1[:8]}/inboxes/lead.json": '[{"text":"done"}]',
+        f"tasks/{S1}/1.json": '{"subject":"build it"}',
+        session_path("S1").replace(".jsonl", "/workflows/wf_1.json"): "{}",
+    }
+    other = {"jobs/abcd0123/state.json": "{}", "jobs/pins.json": "[]", "teams/shop/inboxes/lead.json": "[]"}
+    write_home(place.home, own | other)
+    place.run("keep")
+    place.run("archive", "restore", S1, "--to", str(tmp_path / "to"))
+    restored = {path.relative_to(tmp_path / "to").as_posix() for path in (tmp_path / "to").rglob("*") if path.is_file()}
+    assert own.keys() <= restored
+    assert not other.keys() & restored
+    assert place.run("archive", "forget", S1, "--yes").returncode == 0
+    assert place.run("archive", "forget", S2, "--yes").returncode == 0
+    later = {f"jobs/{S1[:8]}/state.json": '{"more":"of it"}', f"jobs/{S2[:8]}/state.json": "{}"}
+    write_home(place.home, later)
+    place.run("keep")
+    catalogue = (place.archive / "catalogue.jsonl").read_text()
+    assert [path for path in own | later if path in catalogue] == []
+    assert [path for path in other if path not in catalogue] == []
+
+
+def test_a_copy_that_a_background_session_was_made_from_is_forgotten_with_the_original(place: ArchivePlace) -> None:
+    copies = {
+        "jobs/aaaaaaaa/parent-transcript.jsonl": jsonl(draw(SHOP)),
+        "jobs/bbbbbbbb/parent-transcript.jsonl": jsonl(draw(BLOG)),
+    }
+    write_home(place.home, copies)
+    place.run("keep")
+    assert place.run("archive", "forget", S1, "--yes").returncode == 0
+    place.run("keep")
+    catalogue = (place.archive / "catalogue.jsonl").read_text()
+    assert [path in catalogue for path in copies] == [False, True]
+
+
 def test_nothing_that_is_there_is_overwritten(place: ArchivePlace) -> None:
     place.run("keep")
     live = place.home / session_path("S1")
@@ -169,6 +209,19 @@ def test_one_file_of_a_chat_is_named_by_the_end_of_its_path(place: ArchivePlace,
     assert [Path(item["file"]).read_bytes() for item in done["files"]] == [b"spilled"]
     assert place.run("archive", "restore", S1, "--file", "nothing", "--to", str(tmp_path / "y")).returncode == 3
     assert place.run("archive", "versions", "ffff0000").returncode == 3
+
+
+@pytest.mark.parametrize("name", ["catalogue.jsonl", "catalogue.end", "lock", "packs/000001.pack"])
+def test_what_is_no_file_in_the_archive_is_refused_and_not_waited_for(place: ArchivePlace, name: str) -> None:
+    place.run("update")
+    (place.archive / name).unlink()
+    os.mkfifo(place.archive / name)
+    live = place.home / session_path("S1")
+    live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
+    done = place.run("keep")
+    assert done.returncode == 1
+    assert "not a regular file" in done.stderr
+    assert {chat["id"] for chat in place.ask("list")["chats"]} == {S1, S2}
 
 
 def test_a_damaged_version_is_listed_as_such_and_not_restored(place: ArchivePlace, tmp_path: Path) -> None:
@@ -375,6 +428,8 @@ def test_a_second_keep_reports_busy(place: ArchivePlace) -> None:
     with subprocess.Popen([sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
+        with next(place.home.glob("projects/*/*.jsonl")).open("ab") as session:
+            session.write(b'{"type":"summary","summary":"more"}\n')  # otherwise there is nothing to wait for
         done = place.run("keep")
         assert done.returncode == 4
         assert place.run("list").returncode == 0  # readers never wait

@@ -216,7 +216,7 @@ def test_a_tree_shows_what_a_chat_is_made_of(home: Path) -> None:
 
 def test_resume_prints_the_command_for_the_right_leaf(home: Path) -> None:
     done = run(home, "resume", session_uuid("S1"))
-    assert done.stdout == f"cd /home/ada/shop && claude --resume {session_uuid('S1')}\n"
+    assert done.stdout == f"cd /home/ada/shop && CLAUDE_CONFIG_DIR={home} claude --resume {session_uuid('S1')}\n"
     assert answer(home, "resume", session_uuid("S1"))["command"] == ["claude", "--resume", session_uuid("S1")]
 
 

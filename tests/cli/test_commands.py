@@ -102,6 +102,22 @@ def test_problems_are_named_with_file_and_line(tmp_path: Path) -> None:
     assert "4 records, 2 problems" in done.stdout
 
 
+def test_inspect_and_doctor_name_what_is_unknown(shop: Path) -> None:
+    with (shop / session_path("S1")).open("a") as file:
+        file.write('{"type": "brand-new"}\n{"type": "memory-mode"}\n{"type": "mode", "mood": 1}\n')
+    found = answer("inspect", shop)
+    assert {"brand-new", "memory-mode", "mode"} <= found["types"].keys()
+    assert [(one["what"], one["name"], one["line"]) for one in found["unknown"]] == [
+        ("record type", "brand-new", 4),
+        ("field", "mode.mood", 6),
+    ]
+    assert answer("doctor", "--home", shop)["unknown"] == found["unknown"]
+    for words in (("inspect", shop), ("doctor", "--home", shop)):
+        shown = run(*words).stdout.partition("Unknown to this version of backscroll")[2]
+        assert "record type brand-new" in shown
+        assert "memory-mode" not in shown
+
+
 def test_doctor_reports_what_it_found_and_what_is_unknown(home: Path) -> None:
     report = answer("doctor", "--home", home)
     (found,) = report["homes"]

@@ -196,6 +196,7 @@ def test_status_says_what_runs_and_what_today_cost(shop: Path) -> None:
         "Today",
         "Expiring",
         "Archive",
+        "Capture",
     ]
     assert printed[1].split()[0] == session[:8]
 

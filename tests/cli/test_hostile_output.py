@@ -50,7 +50,7 @@ SHOWN = (
     ("show", TWISTED, "--no-pager", "--tools", "full", "--thinking"),
     ("tree", FIELDS),
     ("tree", IDS, "--all"),
-    ("resume", LIVE),
+    ("resume", LIVE, "--json"),  # without it, it asks
     ("doctor",),
     ("inspect",),
     ("sql", "select title, project from v_chats"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from backscroll.library.setup.hooks import MARKER
 from tests.support.command import run_command
 from tests.support.homes import write_home
 
@@ -137,6 +138,55 @@ def test_nothing_in_the_settings_commands_the_terminal(home: Path) -> None:
     assert (home / "settings.json").read_text() == settings
 
 
+@pytest.mark.parametrize(("answers", "changed"), [("y\ny\n", True), ("y\nn\n", False), ("n\n", False)])
+def test_a_read_only_file_is_asked_about(home: Path, answers: str, changed: bool) -> None:
+    file = home / "settings.json"
+    file.chmod(0o444)
+    done = run_and_answer(answers, "install", "hooks", "--home", home)
+    assert done.returncode == 0, done.stderr
+    assert (f"{file} is read-only. Change it anyway?" in done.stderr) is answers.startswith("y")
+    assert (file.read_text() != SETTINGS) is changed
+    assert file.stat().st_mode & 0o777 == 0o444
+
+
+def test_a_read_only_file_is_not_changed_without_a_question(home: Path) -> None:
+    (home / "settings.json").chmod(0o444)
+    for options in (["--yes"], ["--yes", "--json"]):
+        done = run("install", "hooks", "--home", home, *options)
+        assert done.returncode == 1
+        assert "is read-only; nothing was changed" in done.stderr
+    assert (home / "settings.json").read_text() == SETTINGS
+
+
+def test_a_link_into_a_folder_of_dotfiles_is_named_with_what_is_behind_it(home: Path, tmp_path: Path) -> None:
+    behind = tmp_path / "dotfiles" / "claude.json"
+    behind.parent.mkdir()
+    (home / "settings.json").rename(behind)
+    (home / "settings.json").symlink_to(behind)
+    done = run_and_answer("y\n", "install", "hooks", "--home", home)
+    assert f"{home / 'settings.json'} is a link: the file behind it changes" in done.stderr
+    assert f"Change {behind}?" in done.stderr
+    assert MARKER in behind.read_text()
+    assert run("uninstall", "hooks", "--yes", "--home", home).returncode == 0
+    assert behind.read_text() == SETTINGS
+    assert (home / "settings.json").is_symlink()
+
+
+def test_a_file_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "systemd").write_text("a file where a folder should be")
+    done = run("install", "timer", "--kind", "systemd", "--yes", XDG_CONFIG_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "make the change that is shown above yourself" in done.stderr
+
+
+def test_comments_stay_and_the_user_learns_that_claude_code_ignores_the_file(home: Path) -> None:
+    (home / "settings.json").write_text('{\n  "model": "opus" // the large one\n}\n')
+    done = run("install", "hooks", "--yes", "--home", home)
+    assert "Claude Code ignores the whole file, because it has comments or trailing commas" in done.stderr
+    assert '"opus", // the large one\n' in (home / "settings.json").read_text()
+
+
 def test_disabled_hooks_are_reported(home: Path) -> None:
     (home / "settings.json").write_text('{"disableAllHooks": true}')
     assert "disableAllHooks" in run("install", "hooks", "--yes", "--home", home).stderr
@@ -176,7 +226,8 @@ def test_a_timer_can_be_printed_instead(system: Path) -> None:
     assert "ExecStart=" in service.stdout
     assert "OnCalendar=hourly" in service.stdout
     assert "<key>ProgramArguments</key>" in run("install", "timer", "--kind", "launchd", "--print").stdout
-    assert run("install", "timer", "--kind", "cron", "--print").stdout.startswith("17 * * * * /")
+    cron = run("install", "timer", "--kind", "cron", "--print").stdout
+    assert cron.startswith("17 * * * * BACKSCROLL_STARTED_BY=timer /")
     assert units() == []
     assert not (system / "told").exists()
 

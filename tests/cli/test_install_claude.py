@@ -94,7 +94,11 @@ def told(client: Path) -> list[str]:
 
 
 def plugin(home: Path) -> Any:  # noqa: ANN401
-    return answer(home, "doctor")["homes"][0]["plugin"]
+    done = run(home, "doctor", "--json")
+    found = json.loads(done.stdout)["homes"][0]["plugin"]
+    is_broken = "gone" in (found["trouble"] or "")
+    assert done.returncode == is_broken, done.stderr
+    return found
 
 
 def test_the_plugin_goes_in_is_checked_and_comes_out_again(home: Path, client: Path) -> None:

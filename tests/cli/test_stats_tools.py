@@ -47,7 +47,7 @@ def test_people_see_a_clean_table_with_bars(home: Path) -> None:
     done = run(home)
     head, first, *_ = done.stdout.splitlines()
     assert head.split() == [
-        "TOOL", "CALLS", "ERRORS", "FAILED", "MISSING", "P50", "P90", "MAX", "INPUT",
+        "TOOL", "CALLS", "FAILED", "FAILED", "%", "MISSING", "P50", "P90", "MAX", "INPUT",
         "OUTPUT",
     ]  # fmt: skip
     assert first.split()[:5] == ["Bash", "2", "1", "50.0", "%"]

@@ -1,6 +1,8 @@
 """sync, as a user of two machines runs it."""
 
 import json
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +19,7 @@ from backscroll.library.syncing.remote_settings import RemoteSettings, write_rem
 from backscroll.library.syncing.sync import Synced
 from backscroll.settings import Settings
 from backscroll.sync.pull import Pulled
-from backscroll.sync.push import Pushed
+from backscroll.sync.sender import Pushed
 from tests.support.command import place_options, run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
@@ -71,6 +73,7 @@ def desktop(tmp_path: Path) -> Machine:
 def nas(tmp_path: Path, laptop: Machine, desktop: Machine) -> Path:
     """A folder that both machines sync with."""
     folder = tmp_path / "nas"
+    folder.mkdir()
     for machine in (laptop, desktop, laptop):
         command = ("sync", "add", "nas", folder, "--yes") if not (machine.library / "sync").exists() else ("sync",)
         ran = machine.run(*command)
@@ -112,7 +115,7 @@ def test_the_preview_shows_projects_sizes_and_masks(laptop: Machine) -> None:
 
 
 def test_a_project_that_is_off_stays_here(tmp_path: Path, laptop: Machine, desktop: Machine) -> None:
-    laptop.run("sync", "add", "nas", tmp_path / "nas", "--path", "/home/ada/shop", "off", "--yes")
+    laptop.run("sync", "add", "nas", tmp_path / "nas", "--create", "--path", "/home/ada/shop", "off", "--yes")
     desktop.run("sync", "add", "nas", tmp_path / "nas", "--yes")
     assert {chat["id"] for chat in desktop.json("list")["chats"]} == {S2}
 
@@ -148,13 +151,16 @@ def test_an_encrypted_remote_needs_its_passphrase(
     tmp_path: Path, laptop: Machine, desktop: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "correct horse")
-    add = ("sync", "add", "nas", tmp_path / "nas", "--yes")
+    add = ("sync", "add", "nas", tmp_path / "nas", "--yes", "--create")
     assert laptop.run(*add, "--encrypt").returncode == 0
     monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "wrong")
-    assert "the passphrase is wrong" in desktop.run(*add, "--encrypt").stderr
-    assert "this remote is encrypted" in desktop.run(*add).stderr
+    for more in ((), ("--encrypt",)):  # the variable is enough
+        assert "the passphrase is wrong" in desktop.run(*add, *more).stderr
+    assert "this remote is encrypted" in desktop.run(*add, "--no-encrypt").stderr
+    monkeypatch.delenv("BACKSCROLL_PASSPHRASE")
+    assert "set BACKSCROLL_PASSPHRASE" in desktop.run(*add).stderr
     monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "correct horse")
-    assert desktop.run(*add, "--encrypt").returncode == 0
+    assert desktop.run(*add).returncode == 0
     monkeypatch.delenv("BACKSCROLL_PASSPHRASE")
     assert desktop.run("sync").returncode == 0
     assert {chat["id"] for chat in desktop.json("list")["chats"]} == {S1, S2}
@@ -229,7 +235,7 @@ def test_two_processes_that_sync_at_once_do_not_disturb_each_other(
 def test_after_the_rules_changed_other_machines_have_the_secret_no_more(
     tmp_path: Path, laptop: Machine, desktop: Machine
 ) -> None:
-    laptop.run("sync", "add", "nas", tmp_path / "nas", "--mode", "full", "--yes")
+    laptop.run("sync", "add", "nas", tmp_path / "nas", "--create", "--mode", "full", "--yes")
     desktop.run("sync", "add", "nas", tmp_path / "nas", "--yes")
     assert "AKIAIOSFODNN7EXAMPLE" in desktop.run("show", S1).stdout
     laptop.run("sync", "remove", "nas")
@@ -268,3 +274,102 @@ def test_files_that_only_a_later_version_knows_are_told(capsys: pytest.CaptureFi
     assert told in capsys.readouterr().out
     assert synced_as_json(done)["taken"]["unknown"] == 2
     assert done.is_nothing  # nothing failed
+
+
+def test_one_remote_that_fails_holds_up_no_other(nas: Path, laptop: Machine, desktop: Machine, tmp_path: Path) -> None:
+    other = tmp_path / "away"
+    assert laptop.run("sync", "add", "away", other, "--create", "--yes").returncode == 0
+    settings = Settings(homes=(laptop.home,), library=laptop.library, file=laptop.library / "settings.toml")
+    write_remote(settings, RemoteSettings(name="nas", url=str(nas)))  # it comes last now
+    shutil.rmtree(other)
+    write_home(desktop.home, session_file("S3", MORE))
+    desktop.run("sync")
+    order = [one["name"] for one in laptop.json("sync", "status")["remotes"]]
+    assert set(order) == {"away", "nas"}
+    ran = laptop.run("sync")
+    assert ran.returncode == 1
+    assert f"away: {other} is not there" in ran.stdout
+    assert "nas: nothing to send; took" in ran.stdout
+    assert "1 of 2 remotes failed: away" in ran.stderr
+    assert [chat["id"] for chat in laptop.json("search", "hafnium")["chats"]] == [S3]
+    ran = laptop.run("sync", "--json")
+    assert ran.returncode == 1
+    told = {one["remote"]: one for one in json.loads(ran.stdout)["remotes"]}
+    assert told["nas"]["error"] is None
+    assert told["away"]["error"]["message"] == f"{other} is not there"
+    assert told["away"]["problems"] == [f"{other} is not there"]
+    assert not other.exists()
+
+
+def test_a_folder_that_is_not_there_is_not_made_by_itself(tmp_path: Path, laptop: Machine) -> None:
+    ran = laptop.run("sync", "add", "nas", tmp_path / "nas", "--yes")
+    assert ran.returncode == 1
+    assert "does not exist" in ran.stderr
+    assert "add --create" in ran.stderr
+    assert not (tmp_path / "nas").exists()
+    assert laptop.run("sync", "add", "nas", tmp_path / "nas", "--yes", "--create").returncode == 0
+    (tmp_path / "nas").rename(tmp_path / "unmounted")
+    for command in (("sync",), ("sync", "verify")):
+        ran = laptop.run(*command)
+        assert ran.returncode == 1
+        assert "is not there" in ran.stderr
+    assert not (tmp_path / "nas").exists()
+    assert "is not there" in laptop.run("sync", "status").stdout
+
+
+def test_the_place_of_a_disk_that_is_not_mounted_is_not_filled(tmp_path: Path, laptop: Machine) -> None:
+    nas = tmp_path / "nas"
+    nas.mkdir()
+    assert laptop.run("sync", "add", "nas", nas, "--yes").returncode == 0
+    nas.rename(tmp_path / "disk")
+    nas.mkdir()
+    ran = laptop.run("sync")
+    assert ran.returncode == 1
+    assert "nas is empty, and this machine has sent to it before" in ran.stderr
+    assert "mount its disk; if nas should be empty, run backscroll sync verify nas --repair" in ran.stderr
+    assert [*nas.iterdir()] == []
+    assert laptop.run("sync", "verify", "nas", "--repair").returncode == 0
+    assert laptop.run("sync").returncode == 0
+    assert laptop.json("sync", "verify", "--deep")["remotes"]["nas"]["is_whole"]
+
+
+def test_a_relative_folder_is_the_same_from_everywhere(
+    tmp_path: Path, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nas").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert laptop.run("sync", "add", "nas", "nas", "--yes").returncode == 0
+    monkeypatch.chdir("/")
+    assert laptop.run("sync", "verify").returncode == 0
+    assert laptop.json("sync", "status")["remotes"][0]["url"] == str(tmp_path / "nas")
+
+
+def test_quiet_commands_say_nothing(nas: Path, laptop: Machine, tmp_path: Path) -> None:
+    assert nas.exists()
+    for command in (
+        ("sync", "--quiet"), ("sync", "verify", "-q"), ("sync", "pause", "nas", "-q"), ("sync", "resume", "nas", "-q"),
+        ("sync", "add", "more", tmp_path / "more", "--create", "--yes", "-q"), ("sync", "remove", "more", "-q"),
+        ("sync", "rules", "nas", "--mode", "full", "--yes", "-q"), ("sync", "withdraw", "nas", "--yes", "-q"),
+        ("sync", "forgets", "--all", "--agree", "-q"), ("sync", "enroll", "-q"),
+    ):  # fmt: skip
+        ran = laptop.run(*command)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", ""), command
+
+
+def test_links_and_what_cannot_be_read_are_said_and_end_with_an_error(nas: Path, laptop: Machine) -> None:
+    (nas / "backscroll" / "1" / "laptop").symlink_to("/dev")
+    os.mkfifo(nas / "backscroll" / "1" / "pipe")
+    ran = laptop.run("sync")
+    assert ran.returncode == 1
+    told = "not followed or opened: backscroll/1/laptop (a link), backscroll/1/pipe (a FIFO)"
+    assert told in ran.stdout
+    assert told in laptop.run("sync", "status").stdout
+
+
+def test_a_sync_that_takes_nothing_does_not_import_what_reads_a_library(nas: Path, laptop: Machine) -> None:
+    heavy = "{'backscroll.library.library', 'backscroll.query.parse', 'backscroll.library.memory', 'tantivy', 'apsw'}"
+    words = ["sync", *map(str, place_options(["sync"], laptop.home, laptop.library))]
+    program = f"import sys; from backscroll.cli.main import run; run({words!r}); print({heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert nas.exists()
+    assert done.stdout.splitlines()[-1] == "set()", done.stdout + done.stderr

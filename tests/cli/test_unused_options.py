@@ -88,7 +88,7 @@ RUNS = (
     "stats", *(" ".join(path) for path in COMMANDS if path[:1] == ("stats",) and path[1:] not in ((), ("compare",))),
     "stats compare 2026-01 2026-02", "statusline", "blame x.py", "file x.py", "update", "keep", "archive status",
     "archive verify", f"archive versions {S1}", "archive backup {out}/backup", "archive repair",
-    f"archive restore {S1} --to {{out}}/back", "sync add far {out}/remote --yes", "sync", "sync preview far",
+    f"archive restore {S1} --to {{out}}/back", "sync add far {out}/remote --create --yes", "sync", "sync preview far",
     "sync status", "sync verify", "sync pause far", "sync resume far", "sync enroll", "sync remove far",
     "status", "doctor", "inspect", "install hooks --print", "uninstall hooks --yes", "uninstall claude --yes",
     "install timer --print",

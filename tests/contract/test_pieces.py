@@ -4,9 +4,10 @@ from typing import Final
 
 import pytest
 
+from backscroll.conversation.headings import AnswerCost
 from backscroll.query.parse import parse
 from backscroll.store.base import Store
-from backscroll.store.reader import EVERYTHING, AnswerCost, Totals
+from backscroll.store.reader import EVERYTHING, Totals
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk

@@ -1,5 +1,6 @@
 """The data of reports: each answer, row and call once, for the given chats and period."""
 
+import json
 from datetime import datetime
 from typing import Final
 
@@ -138,6 +139,78 @@ def test_answers_in_the_order_of_time(world: Desk) -> None:
         2,
     )
     assert (last.agent, last.cost, last.path, last.is_final) == ("x1", None, "S3/x1", True)
+
+
+BEGAN: Final = 1_769_940_000_000  # 2026-02-01T10:00, in milliseconds
+
+
+def total(began: int = BEGAN, **models: tuple[int, int]) -> str:
+    """The client's totals, with input and output by model."""
+    names = {"opus": "claude-opus-4-1", "sonnet": f"{SONNET}[1m]", "haiku": "claude-haiku-4-5"}
+    used = {names[name]: {"inputTokens": given, "outputTokens": made} for name, (given, made) in models.items()}
+    return f"cost-state {json.dumps({'startTime': began, 'modelUsage': used})}"
+
+
+@covers("unrecorded", "write")
+def test_what_the_client_counted_beside_its_answers(new_store: NewStore) -> None:
+    """Each answer of a drawing used 10 input and 5 output tokens, and comes a second after the row before it."""
+    store = new_store()
+    store.use_prices(lambda answer: answer.input * 10 + answer.output * 100 if answer.model == SONNET else None, "a")
+    parent = f"""
+        @ time=2026-02-01T10:00
+        a <- - user: one
+        b <- a assistant(m1): two
+        {total(sonnet=(110, 45), haiku=(7, 3))}
+        """
+    desk = Desk(store).draw({
+        "S1": parent + f"""
+        c <- b user: three
+        d <- c assistant(m2): four
+        {total(sonnet=(320, 150), haiku=(7, 3))}
+        e <- d user: live again
+        f <- e assistant(m3): not in a total yet
+        """,
+        "S1/x1": """
+        @ time=2026-02-01T10:00:02
+        x <- - user: look
+        y <- x assistant(m4): nothing
+        """,
+        "S2": f"""
+        @ time=2026-02-01T10:00
+        a <- - user: one
+        b <- a assistant(m1): two
+        @ time=2026-02-01T11:00
+        g <- b user: forked
+        h <- g assistant(m5): gone on
+        {total(sonnet=(121, 50), haiku=(7, 3))}
+        """,
+        "S3": f"""
+        @ time=2026-02-01T09:59
+        k <- - user: older than its counter
+        l <- k assistant(m6): yes
+        @ time=2026-02-01T10:30
+        m <- l user: again
+        n <- m assistant(m7): yes
+        {total(BEGAN + 1_000_000, sonnet=(10, 5), opus=(1, 0))}
+        """,
+    })  # fmt: skip
+    reports = desk.reader.reports(None)
+    found = {(row.chat, row.model): (row.input, row.output, row.cost, row.unpriced) for row in reports.unrecorded()}
+    named = f"{SONNET}[1m]"
+    # The parent: (110, 45) less one answer, then 210 and 105 more less two answers; the fork: 1 and 0 more.
+    assert {key: counts[:2] for key, counts in found.items()} == {
+        (S1, named): (100 + 190 + 1, 40 + 95), (S1, "claude-haiku-4-5"): (7, 3), (S3, "claude-opus-4-1"): (1, 0),
+    }  # fmt: skip
+    assert found[S3, "claude-opus-4-1"][2:] == (0, True)
+    before = desk.reader.reports(None, until=time("2026-02-01T10:45")).unrecorded()
+    assert sum(row.input for row in before if row.model == named) == 290
+    chats = {chat.overview.id: chat for chat in desk.reader.chats(None, sort="newest", limit=None, offset=0)}
+    assert chats[S1].unrecorded_tokens == 291 + 135 + 10
+    assert world_of(desk, "/elsewhere").unrecorded() == []
+
+
+def world_of(desk: Desk, home: str) -> Reports:
+    return desk.within(Scope(frozenset({("ada", home)}))).reports(None)
 
 
 @covers("spent_answers")

@@ -56,6 +56,7 @@ HIDDEN: Final = {
         D <- C assistant(M2): a zebra parser {"costUSD": 0.5}
         E <- D compact: y
         F <- E attachment edited_text_file: more secrets
+        cost-state {"startTime": 1767261600000, "modelUsage": {"zebra-1": {"inputTokens": 100, "costUSD": 0.5}}}
         """,
     "S4": """
         @ cwd=/home/bob/shop time=2026-03-01T10:00

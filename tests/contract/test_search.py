@@ -1,6 +1,7 @@
 """What a query finds, and in which order, in every store."""
 
-from typing import Final
+import unicodedata
+from typing import Final, Literal
 
 import pytest
 
@@ -344,6 +345,18 @@ def test_a_word_that_is_in_no_chat_and_like_none_is_named_if_others_are_found(de
     assert desk.ask("+xyzzyq install").total_chats == 0
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_are_found_whatever_the_case_and_form_of_their_letters(desk: Desk, form: Literal["NFC", "NFD"]) -> None:
+    written = unicodedata.normalize(form, "@ cwd=/srv/Größe branch=Übung\na <- - user: hi\ncustom-title: Mehr ÄRGER")
+    desk.draw({"S1": written, "S2": "b <- - user: hi\ncustom-title: arg"})
+    name = session_uuid("S1").upper()
+    decomposed = unicodedata.normalize("NFD", "title:ärger")
+    named = f"chat:{name}", f"session:{name}"
+    for query in ("title:ärger", "title:ÄRGER", decomposed, "project:GRÖSSE", "branch:übung", *named):
+        assert desk.lists(query) == "S1", query
+    assert desk.lists("title:ärgern") == ""
+
+
 def test_a_title_from_the_first_prompt_is_found_by_how_the_prompt_begins(desk: Desk) -> None:
     desk.draw({
         "S1": "a <- - user: Do this plan: # Plan: Tidy the shelf ## Context The mangoes are old.",
@@ -462,6 +475,30 @@ def test_passages_come_one_by_one_by_time(world: Desk) -> None:
     assert asked("parser", oldest_first=True) == "a d h i"
     assert asked("parser", oldest_first=False) == "i h d a"
     assert asked("/zebra cro/", oldest_first=True) == "k n"
+
+
+@covers("passages")
+def test_a_regular_expression_is_also_looked_for_where_a_text_has_no_words(new_store: NewStore) -> None:
+    blob = "QUJD+x/9" * 60
+    desk = Desk(new_store()).draw(
+        {
+            "S1": f"""
+        a <- - user: here is zebra{blob}giraffe{blob}
+        b <- a user: giraffe by itself
+        c <- b user: {"giraffe".join(["0" * 300] * 4)}
+        d <- c user: nothing
+        e <- d user: <command-name>/exit</command-name>
+        """
+        }
+    )
+
+    def asked(query: str) -> list[str | None]:
+        return [hit.uuid for hit in desk.reader.passages(parse(query, NOW), oldest_first=True) if hit.role == "prompt"]
+
+    # What may match: the texts are looked at afterwards.
+    assert {"a", "b", "c"} <= set(asked("/giraffe/"))
+    assert "d" not in asked("/giraffe/")
+    assert "e" in asked("/command-name/")
 
 
 @covers("similar")

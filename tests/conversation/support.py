@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace

@@ -42,6 +42,13 @@ def test_going_on_in_the_older_branch_makes_it_active_again() -> None:
     check(f"{REWIND}g <- d user: brighter", "a b | c d | g", "e f < a")
 
 
+def test_a_prompt_is_active_as_soon_as_it_is_typed_although_the_note_of_going_back_stands_behind_it() -> None:
+    typed = f'{REWIND}g <- b user: green\nlast-prompt b {{"explicit": true}}'
+    check(typed, "a b | g", "c d < a", "e f < a")
+    check(f"{typed}\nh <- g assistant: it is green", "a b | g h", "c d < a", "e f < a")
+    check(f'{REWIND}last-prompt b {{"explicit": true}}', "a b", "c d < a", "e f < a")
+
+
 def test_three_prompts_at_one_place_are_three_branches() -> None:
     check(f"{REWIND}g <- b user: green", "a b | g", "c d < a", "e f < a")
 
@@ -63,19 +70,6 @@ def test_a_rewind_inside_an_abandoned_branch_leaves_there() -> None:
 
 def test_the_same_prompt_twice_is_a_rewind_too() -> None:
     check("a <- - user: paint\nb <- a user: red\nc <- a user: red", "a | c", "b < a")
-
-
-def test_a_rewind_to_the_very_beginning_makes_two_roots() -> None:
-    check(
-        """
-        a <- - user: paint the door
-        b <- a assistant: done
-        c <- - user: paint the window
-        d <- c assistant: done
-        """,
-        "c d",
-        "a b",
-    )
 
 
 def test_an_answer_tried_again_is_no_branch() -> None:

@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
@@ -291,7 +292,7 @@ COMPACTED: Final = """
 
 @pytest.mark.parametrize(
     ("drawing", "prompts", "rows"),
-    [(INTERRUPTED, 3, 5), (COMMANDED, 3, 7), (COMPACTED, 3, 5)],
+    [(INTERRUPTED, 3, 5), (COMMANDED, 4, 7), (COMPACTED, 3, 5)],
     ids=["interruption", "command", "compaction"],
 )
 def test_rows_between_messages_are_copied_with_new_uuids_too(drawing: str, prompts: int, rows: int) -> None:
@@ -486,7 +487,7 @@ def test_rows_of_several_sessions_in_one_file_join_these_sessions() -> None:
     mixed = [*turn("one", "-", "one", "S1", "2025-07-01T09:00"), *turn("two", "one-a", "two", "S2", "2025-07-01T10:00")]
     mixed += turn("three", "two-a", "three", "S3", "2025-07-01T11:00")
     other = turn("four", "-", "four", "S1", "2025-07-01T12:00")
-    check({"S3": mixed, "S1": other}, "four", "one | two | three", leaves="S1 S3")
+    check({"S3": mixed, "S1": other}, "one | two | three | four", leaves="S1 S3")
 
 
 def test_a_session_continues_in_the_one_it_names() -> None:
@@ -519,7 +520,7 @@ def test_sessions_derived_from_a_deleted_one_are_one_chat() -> None:
     second = [*derived("S1"), *turn("two", "-", "two", "S2", "2026-01-02T09:00")]
     third = [*derived("S1"), *turn("three", "-", "three", "S3", "2026-01-03T09:00")]
     check({"S2": second}, "two", leaves="S2")
-    check({"S2": second, "S3": third}, "three", "two", leaves="S2 S3")
+    check({"S2": second, "S3": third}, "two | three", leaves="S2 S3")
 
 
 def test_a_continuation_may_begin_with_rows_that_say_nothing() -> None:

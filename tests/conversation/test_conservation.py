@@ -44,6 +44,8 @@ def written_in(home: Path) -> Written:
     sessions = set()
     for path in sorted((home / "projects").rglob("*.jsonl")):
         for row in objects_in(path):
+            for repeated in repeated_in(row):
+                said[str(path), repeated["uuid"]] += 1
             if row.get("type") in ("user", "assistant"):
                 said[str(path), row["uuid"]] += 1
                 results.update(results_in(row))
@@ -65,6 +67,13 @@ def objects_in(path: Path) -> Iterator[dict[str, Any]]:
                 break
             if isinstance(value, dict):
                 yield value
+
+
+def repeated_in(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The row of an agent that a progress row repeats."""
+    data = row.get("data") if row.get("type") == "progress" else None
+    said = data.get("message") if isinstance(data, dict) and data.get("type") == "agent_progress" else None
+    return [said] if isinstance(said, dict) and said.get("type") in ("user", "assistant") else []
 
 
 def results_in(row: dict[str, Any]) -> list[str]:
@@ -91,8 +100,8 @@ def check_every_row_is_in_one_chat(home: Path) -> None:
     found: Counter[tuple[str, str]] = Counter()
     for chat in chats_in(home):
         rows = [copy for node in chat.tree.nodes.values() for copy in node.copies]
-        rows += [row for session in chat.sessions for row in session.sidechains]
-        rows += [row for agent in chat.agents if agent.transcript for row in agent.rows]
+        rows += [row for file in chat.transcripts for row in file.sidechains]
+        rows += [row for agent in chat.agents if agent.transcript for row in agent.transcript.rows]
         found.update((row.transcript, row.uuid) for row in rows if isinstance(row.record, (User, Assistant)))
     written = written_in(home).said
     assert len(written) > 0
@@ -115,9 +124,11 @@ def broken_files(home: Path) -> frozenset[Path]:
 
 def check_every_sidechain_is_an_agents(home: Path) -> None:
     for chat in chats_in(home):
-        written = {row.uuid for session in chat.sessions for row in session.sidechains}
-        shown = [row.uuid for agent in chat.agents if agent.transcript is None for row in agent.rows]
-        assert sorted(shown) == sorted(written)
+        copied = {row.uuid for file in chat.transcripts if file.place.agent_id for row in file.rows}
+        written = {row.uuid for file in chat.transcripts for row in file.sidechains}
+        shown = [row.uuid for agent in chat.agents for row in agent.rows]
+        assert sorted(uuid for uuid in shown if uuid in written - copied) == sorted(written - copied)
+        assert written <= set(shown)
 
 
 def check_every_result_is_beside_its_call(home: Path) -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
-from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.saved import save
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.conversation.tree import Tree, Turn
 from backscroll.files.reading import Bookmark, Reading
 from backscroll.records.decode import decode_all, decode_line
@@ -21,6 +22,7 @@ from backscroll.records.record import Record
 from tests.support.drawings import Row, draw, line, session_uuid
 from tests.support.samples import TRY_ALL
 
+NO_ROW: Final = "00000000-0000-0000-0000-000000000000"
 World = Mapping[TranscriptPlace, Sequence[Record]]
 
 
@@ -65,6 +67,8 @@ def describe_chat(chat: Chat) -> Description:
                 node.row.transcript,
                 node.row.position,
                 node.parent and node.parent.row.uuid,
+                node.part.row.uuid,
+                node.starts_part,
                 sorted((copy.transcript, copy.position) for copy in node.copies),
             )
             for node in chat.tree.nodes.values()
@@ -198,7 +202,7 @@ class Author:
         prompt = self.say(self.choose(None, *self.uuids()), "rather this")
         self.answer(prompt)
         if self.choose(True, False):
-            self.put_outside("last-prompt", leafUuid=self.choose(None, *self.uuids()), explicit=True)
+            self.put_outside("last-prompt", leafUuid=self.choose(None, NO_ROW, *self.uuids()), explicit=True)
 
     def use_tools_in_parallel(self) -> None:
         message_id = f"m-{self._count}"
@@ -213,8 +217,18 @@ class Author:
         self.answer(self.last())
 
     def compact(self) -> None:
+        last = self.last()
+        kept = None
+        if last and self.choose(True, False):
+            # The uuids of the rows to come are known: the summary, or the boundary itself.
+            anchor = f"u{self._count + self.choose(1, 2)}"
+            kept = {"headUuid": self.choose(*self.uuids()), "anchorUuid": anchor, "tailUuid": self.choose(last, "gone")}
         boundary = self.put(
-            "system", None, subtype="compact_boundary", logicalParentUuid=self.choose(self.last(), "gone")
+            "system",
+            None,
+            subtype="compact_boundary",
+            logicalParentUuid=self.choose(last, "gone"),
+            compactMetadata={"preservedSegment": kept},
         )
         self.say(boundary, "what was said", isCompactSummary=True)
 
@@ -479,6 +493,16 @@ def test_a_file_that_comes_back_starts_with_an_empty_queue() -> None:
     growing.remove(second)
     growing.add(second, records_of(draw(begun, session="S2")))
     growing.check()
+
+
+@pytest.mark.parametrize("way", ["dequeue", "remove", "popAll"])
+def test_a_saved_transcript_has_only_the_texts_that_are_in_the_queue_now(way: str) -> None:
+    lines = "".join(f"queue-operation enqueue: text {at} of many\nqueue-operation {way}\n" for at in range(40))
+    transcript = Transcript(TranscriptPlace("S1", session_uuid("S1")))
+    transcript.add(records_of(draw("a <- - user: hello\n" + lines + "queue-operation enqueue: the last one")))
+    saved = save(transcript)
+    assert saved.count(b"text 7 of many") == (way == "remove"), "it may be in the id of a row"
+    assert b"the last one" in saved
 
 
 def growing_sessions(corpus: Path) -> list[Path]:

@@ -274,9 +274,38 @@ def test_a_queued_command_that_no_human_sent_is_no_prompt(fields: str) -> None:
     check(f'attachment queued_command: the build ended {{"attachment": {fields}}}', RowKind.NOTIFICATION)
 
 
-@pytest.mark.parametrize("name", ["file", "todo_reminder", "skill_listing", "plan_mode"])
+@pytest.mark.parametrize("name", ["file", "todo_reminder", "nested_memory", "plan_mode"])
 def test_another_attachment_is_no_prompt(name: str) -> None:
     check(f"attachment {name}: something", RowKind.ATTACHMENT)
+
+
+@pytest.mark.parametrize("name", ["prompt_snapshot", "skill_listing", "agent_listing_delta", "deferred_tools_delta"])
+def test_what_the_client_offers_the_model_is_its_own_text(name: str) -> None:
+    check(f"attachment {name}: something", RowKind.CLIENT_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('<teammate-message teammate_id="ada">\nrow\n</teammate-message>', "row"),
+        ('Another Claude session sent a message:\n<agent-message from="ada">row</agent-message>\nIt is', "row"),
+        ('A peer session sent a message while you were working:\n<agent-message from="x">row</agent-message>', "row"),
+        ('<agent-message from="a">one</agent-message>\n<agent-message from="b">two</agent-message>', "one\n\ntwo"),
+        ("<agent-message>no end", "no end"),
+    ],
+)
+def test_what_another_session_sent_is_no_prompt(text: str, said: str) -> None:
+    check(f"user: {json.dumps(text)}", RowKind.NOTIFICATION, said)
+
+
+def test_a_prompt_may_speak_of_another_session() -> None:
+    text = "Another Claude session sent a message: what now?"
+    check(f"user: {text}", RowKind.PROMPT, text)
+
+
+@pytest.mark.parametrize("opening", ["<teammate-message ", '<agent-message from="', "<agent-message>", "<channel>"])
+def test_a_message_of_endless_openings_takes_no_longer_than_its_length(opening: str) -> None:
+    check(f"user: {json.dumps('<agent-message>' + opening * 20_000)}", RowKind.NOTIFICATION)
 
 
 def test_progress_says_nothing() -> None:

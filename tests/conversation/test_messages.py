@@ -241,7 +241,15 @@ def test_a_call_that_was_not_let_happen_is_denied(words: str) -> None:
 
 
 def test_a_call_whose_row_says_that_it_was_denied_is_denied() -> None:
-    check_state('c <- b error t1: no {"toolDenialKind": "user-rejected"}', CallState.DENIED)
+    fields = '{"toolDenialKind": "user-rejected", "toolDenialBeforeRun": true}'
+    check_state(f"c <- b error t1: no {fields}", CallState.DENIED)
+    check_state('c <- b error t1: no {"toolDenialKind": "permission-rule"}', CallState.DENIED)
+
+
+@pytest.mark.parametrize("kind", ["user-rejected", "interrupted", "cancelled"])
+def test_a_call_that_had_begun_was_interrupted_not_denied(kind: str) -> None:
+    told = "The user doesn't want to proceed with this tool use."
+    check_state(f'c <- b error t1: {told} {{"toolDenialKind": "{kind}"}}', CallState.INTERRUPTED)
 
 
 def test_a_call_whose_result_says_that_it_was_interrupted_is_interrupted() -> None:

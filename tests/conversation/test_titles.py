@@ -138,12 +138,32 @@ def test_a_picture_is_not_the_title_if_a_prompt_follows() -> None:
 
 
 def test_the_first_prompt_is_that_of_the_active_branch() -> None:
-    check("a <- - user: fxi the parser\nb <- - user: fix the parser", "fix the parser")
+    edited = 'a <- - user: fxi the parser {"promptId": "p"}\nb <- - user: fix the parser {"promptId": "p"}'
+    check(edited, "fix the parser")
+
+
+def test_a_fork_of_a_compacted_session_is_not_named_after_the_compaction() -> None:
+    compacted = """
+        a <- - compact(logical=gone) manual
+        b <- a compact-summary: so far
+        c <- b user: <command-name>/compact</command-name><command-args></command-args>
+        d <- c user: <local-command-stdout>Compacted</local-command-stdout>
+        e <- d user: paint the door
+    """
+    check(compacted, "paint the door")
+    check(compacted.split("e <- d")[0], "/compact")
 
 
 def test_a_long_prompt_is_cut_between_words() -> None:
     chat = one_chat(f"a <- - user: {'sword ' * 200}")
     assert chat.title == ("sword " * 33).strip() + "…"
+
+
+def test_a_prompt_that_was_cut_says_so_also_without_its_signs() -> None:
+    prompt = ("mend the **red** boat " * 20)[:200]
+    title = title_of_prompt(prompt, 200)
+    assert title == ("mend the red boat " * 20)[: len(title) - 1] + "…"
+    assert len(title) < len(prompt)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +178,11 @@ def test_a_long_prompt_is_cut_between_words() -> None:
 )
 def test_a_document_is_called_by_its_heading(prompt: str, title: str) -> None:
     assert title_of_prompt(prompt, 200) == title
+
+
+@pytest.mark.parametrize("sign", ["# ", "> ", "- "])
+def test_a_long_prompt_of_signs_alone_has_no_title(sign: str) -> None:
+    assert title_of_prompt(sign * 100, 200).strip(" …#>-") == ""
 
 
 def test_a_model_that_answers_instead_of_making_a_title_gives_none() -> None:

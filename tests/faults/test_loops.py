@@ -22,7 +22,7 @@ from tests.support.samples import TRY_ALL
 ROOT = Path(__file__).parents[2]
 FAILING_CALLS = ("update", "backup")
 POWER_CUTS = ("update", "forget")
-KILLS = ("first", "update", "keep", "backup", "rebuild", "watch")
+KILLS = ("update", "keep", "watch", "first", "backup", "rebuild", "restore", "repair")
 
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -58,9 +58,9 @@ def test_a_power_cut_where_something_is_made_lasting_costs_nothing(tmp_path: Pat
 
 
 def test_a_command_that_is_killed_costs_nothing(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "kills", 48 if TRY_ALL else 6, KILLS)
+    summary = loop(tmp_path, "kills", 48 if TRY_ALL else 4, KILLS if TRY_ALL else KILLS[:3])
 
-    assert summary["outcomes"]["mended"] > 2  # the others had ended before
+    assert summary["outcomes"]["mended"] > (2 if TRY_ALL else 1)  # the others had ended before
 
 
 @pytest.mark.all

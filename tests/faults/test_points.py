@@ -25,7 +25,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backscroll.files.reading.CLOCK_TICK_NS", -(10**18))
     monkeypatch.setattr("backscroll.files.reading.PIECE", 50)
     monkeypatch.setattr("backscroll.archive.packing.CHUNK", 100)
-    monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 300)
+    monkeypatch.setattr("backscroll.archive.pack_writing.PACK_SIZE", 300)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 250)
     monkeypatch.setattr("backscroll.archive.writer.MAX_WAITING", 2)
 
@@ -154,8 +154,19 @@ def test_an_error_at_every_point_of_a_backup(tmp_path: Path, error: str, forever
     assert silent == 0, f"{silent} of {points} failures did not reach the caller"
 
 
-CASES = [(first_capture, capture), (prepared, capture), (prepared, forget)]
-NAMES = ["first capture", "capture", "forget"]
+def taken(root: Path) -> KeptHome:
+    """A session has moved to where a deleted one was kept, and has grown there."""
+    kept = KeptHome(root)
+    kept.write(a=text("a", 30), b=text("b", 20), c=text("c", 5)).capture()
+    kept.session("a").unlink()
+    kept.capture()
+    kept.session("b").rename(kept.session("a"))
+    kept.append("a", text("more", 20))
+    return kept
+
+
+CASES = [(first_capture, capture), (prepared, capture), (prepared, forget), (taken, capture)]
+NAMES = ["first capture", "capture", "forget", "onto a taken path"]
 
 
 def check_caught_up(kept: KeptHome, before: dict[int, list[bytes]], forgotten: set[int], action: Action) -> None:

@@ -19,6 +19,7 @@ from backscroll.errors import Busy
 from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
 from tests.support.command import forked_processes
+from tests.support.samples import mostly_in_all
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
@@ -78,7 +79,7 @@ def wait_at(barrier: "Barrier") -> None:
         barrier.wait()
 
 
-@pytest.mark.parametrize("writers", [2, 4])
+@pytest.mark.parametrize("writers", mostly_in_all([4, 2], each=2))
 def test_writers_readers_and_verifiers_at_once(tmp_path: Path, writers: int) -> None:
     home, folder = tmp_path / "home", tmp_path / "archive"
     generate(home, sessions=5, total_bytes=300_000, seed=3)

@@ -13,7 +13,7 @@ from tests.support.drawings import session_uuid
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
 
 # What is found in each family, drawn: `PATH: KIND session agent`, or `PATH: left out, REASON`. In the paths `shop` is
-# the project's folder and `<name>` the id of the session with this name.
+# the project's folder, `<name>` the id of the session with this name, and `<name->` the beginning of that id.
 FOUND = {
     "1.0 resume copies": """
         shop/<old-begun>.jsonl: session old-begun -
@@ -86,6 +86,12 @@ FOUND = {
     "home files": """
         __store.db: database - -
         shop/<busy>.jsonl: session busy -
+        shop/<busy>/workflows/scripts/wf_5f0c0ffe-002.js: sidecar busy -
+        shop/<busy>/workflows/wf_5f0c0ffe-002.json: sidecar busy -
+        jobs/<busy->/state.json: job busy- -
+        jobs/<busy->/timeline.jsonl: job busy- -
+        jobs/<busy->/tmp: left out, other
+        jobs/pins.json: job - -
         file-history/<busy>/d3d2d6f1b224b14d@v1: file-history busy -
         history.jsonl: history - -
         image-cache/<busy>/1.png: image busy -
@@ -93,8 +99,9 @@ FOUND = {
         plans/brave-drawing-heron.md: plan - -
         sessions/99999999.json: live-session - -
         stats-cache.json: statistics - -
-        tasks/<busy>/1.json: task - -
-        tasks/<busy>/2.json: task - -
+        tasks/<busy>/1.json: task busy -
+        tasks/<busy>/2.json: task busy -
+        teams/session-<busy->/inboxes/lead.json: team busy- -
         teams/shop-team/config.json: team - -
         todos/<busy>-agent-<busy>.json: todo busy <busy>
         usage-data/session-meta/<busy>.json: statistics - -
@@ -115,7 +122,8 @@ FOUND = {
     "damaged": "shop/<damaged>.jsonl: session damaged -",
 }
 
-SESSIONS = {session_uuid(name): name for name in re.findall(r"<([a-z-]+)>", "".join(FOUND.values()))}
+SESSIONS = {session_uuid(name): name for name in re.findall(r"<([a-z-]*[a-z])>", "".join(FOUND.values()))}
+SESSIONS |= {identity[:8]: f"{name}-" for identity, name in SESSIONS.items()}
 
 
 def named(text: str) -> str:
@@ -132,7 +140,8 @@ def drawn(home: Path, found: HomeFile | Omission | Unreadable) -> str:
     if isinstance(found, Omission):
         return f"{path}: left out, {found.reason}"
     place = found.place
-    return f"{path}: {place.kind} {SESSIONS.get(place.session_id or '-', '-')} {named(place.agent_id or '-')}"
+    session = SESSIONS.get(place.session_id or place.session_start or "-", "-")
+    return f"{path}: {place.kind} {session} {named(place.agent_id or '-')}"
 
 
 def check(home: Path, expected: str) -> None:

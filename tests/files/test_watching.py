@@ -12,7 +12,7 @@ import pytest
 
 from backscroll.files.homes import Home
 from backscroll.files.watching import ChangedFile, watch
-from tests.support.homes import EVERYTHING, SECRETS, write_home
+from tests.support.homes import EVERYTHING, SECRETS, session_path, write_home
 
 A, B, C = "projects/one/agent-a.jsonl", "projects/one/agent-b.jsonl", "projects/two/agent-c.jsonl"
 
@@ -203,6 +203,26 @@ def test_a_change_that_the_system_did_not_report_is_found_by_the_sweep(tmp_path:
         watched.wait_for(f"+ {A}")
         append(tmp_path / "other-name")
         watched.wait_for(f"+ {A}")
+
+
+def test_the_outputs_of_commands_are_reported_by_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lie in the temporary folder, which is not watched."""
+    monkeypatch.setenv("CLAUDE_CODE_TMPDIR", str(tmp_path / "tmp"))
+    session = session_path("S1")
+    home = write_home(tmp_path / "home", {session: "1\n"})
+    own = tmp_path / "tmp" / f"claude-{os.getuid()}"
+    output = own / "-home-ada-shop" / Path(session).stem / "tasks" / "b1.output"
+    own.mkdir(parents=True, mode=0o700)
+    output.parent.mkdir(parents=True)
+    told = f"{session.removesuffix('.jsonl')}/tasks/b1.output"
+    with Watch(home, sweep_seconds=0.05) as watched:
+        watched.wait_for(f"+ {session}")
+        output.write_text("building\n")
+        watched.wait_for(f"+ {told}")
+        append(output)
+        watched.wait_for(f"+ {told}")
+        output.unlink()
+        watched.wait_for(f"- {told}")
 
 
 def test_several_homes_are_watched_at_once(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Every page, light and dark, wide and narrow: axe finds nothing serious, and what it looks like can be kept.
 
-By default half of the pages are seen, light and wide; `scripts/test --all` sees each of them in all four ways.
+By default a third of the pages are seen, light and wide; `scripts/test --all` sees each of them in all four ways.
 """
 
 import pytest
@@ -14,7 +14,7 @@ GRAVE = ("serious", "critical")
 
 
 LOOKS = [("light", "wide"), ("dark", "narrow"), *([("light", "narrow"), ("dark", "wide")] if TRY_ALL else [])]
-SEEN_IN = 1 if TRY_ALL else len(LOOKS)
+SEEN_IN = 1 if TRY_ALL else 3
 
 
 @pytest.mark.parametrize(("scheme", "width"), mostly_in_all(LOOKS, each=len(LOOKS)))

@@ -64,7 +64,10 @@ def test_a_chat_is_found_and_resumed_by_keys_alone(visitor: Visitor, house: Hous
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Copy command")).to_be_focused()
     page.keyboard.press("Enter")
-    assert copied(page, "Copied resume command") == f"cd /home/ada/blog && claude --resume {SMALL}"
+    assert (
+        copied(page, "Copied resume command")
+        == f"cd /home/ada/blog && CLAUDE_CONFIG_DIR={house.shelf.home} claude --resume {SMALL}"
+    )
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(dialog.get_by_role("button", name="Copy path")).to_be_focused()

@@ -209,10 +209,10 @@ def test_a_page_says_why_nothing_new_appears_and_catches_up(
     is_broken = threading.Event()
     is_broken.set()
 
-    def failing(*arguments: Any) -> Iterator[Followed]:  # noqa: ANN401
+    def failing(*arguments: Any, **named: Any) -> Iterator[Followed]:  # noqa: ANN401
         if is_broken.is_set():
             raise RuntimeError("the disk with the index is gone")
-        yield from follow(*arguments)
+        yield from follow(*arguments, **named)
 
     monkeypatch.setattr(live_updates, "follow", failing)
     monkeypatch.setattr(live_updates, "LONGEST_WAIT", 1.0)

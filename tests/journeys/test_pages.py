@@ -193,6 +193,7 @@ def test_what_went_on_since_it_was_read_is_marked_as_new(page: Page, site: str) 
     expect(page.locator("tr", has_text="write a post").locator(".badge.unread")).to_be_visible()
 
 
+@pytest.mark.all
 def test_nothing_is_wider_than_a_phone(page: Page, site: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     for path in ("/", "/chats", "/chats?by=project", "/projects", "/search", "/search?q=comma", "/settings?check=1"):

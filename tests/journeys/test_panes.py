@@ -117,7 +117,8 @@ def test_a_search_leads_to_the_chat_and_its_resume_command(visitor: Visitor, hou
     page.keyboard.press("Enter")
     page.locator(".results .open", has_text="write a post").click()
     expect(page.locator("#resume")).to_be_visible()
-    expect(page.locator("#chat")).to_have_attribute("data-resume", f"cd /home/ada/blog && claude --resume {SMALL}")
+    where = f"cd /home/ada/blog && CLAUDE_CONFIG_DIR={house.shelf.home}"
+    expect(page.locator("#chat")).to_have_attribute("data-resume", f"{where} claude --resume {SMALL}")
 
 
 @pytest.fixture

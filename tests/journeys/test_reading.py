@@ -187,7 +187,10 @@ def test_links_markdown_code_and_the_command_are_copied(visitor: Visitor, house:
 
     be_ready(page)
     page.keyboard.press("c")
-    assert copied("Copied resume command") == f"cd /home/ada/shop && claude --resume {LONG}"
+    assert (
+        copied("Copied resume command")
+        == f"cd /home/ada/shop && CLAUDE_CONFIG_DIR={house.shelf.home} claude --resume {LONG}"
+    )
     page.get_by_label("More actions").click()
     page.get_by_role("button", name="Copy Markdown").click()
     chat = copied("Copied chat as Markdown")
@@ -225,10 +228,12 @@ def test_a_chat_is_pinned_tagged_and_noted(visitor: Visitor, house: House) -> No
     expect(page.locator("#pinned-badge")).to_be_hidden()
 
 
-def test_nothing_is_wider_than_a_phone(visitor: Visitor, house: House) -> None:
-    page = visitor.context(house.site, viewport=NARROW, has_touch=True, is_mobile=True).new_page()
+def test_nothing_is_wider_than_a_phone_and_all_is_dark_on_a_dark_one(visitor: Visitor, house: House) -> None:
+    dark_phone = visitor.context(house.site, viewport=NARROW, has_touch=True, is_mobile=True, color_scheme="dark")
+    page = dark_phone.new_page()
     for path in house.rooms:
         page.goto(house.site + path)
+        assert brightness(page) < 60, path
         page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
         assert too_wide(page) == [], path
     page.goto(f"{house.site}/chats/{LONG}")
@@ -238,11 +243,9 @@ def test_nothing_is_wider_than_a_phone(visitor: Visitor, house: House) -> None:
     expect(page.locator("#side")).to_be_hidden()
 
 
-def test_a_dark_system_has_dark_pages_and_the_switch_stays(visitor: Visitor, house: House) -> None:
+def test_the_theme_is_that_of_the_system_until_it_is_switched(visitor: Visitor, house: House) -> None:
     page = visitor.page(house.site, color_scheme="dark")
-    for path in house.rooms:
-        page.goto(house.site + path)
-        assert brightness(page) < 60, path
+    assert brightness(page) < 60
     page.get_by_role("button", name="Switch the theme").click()
     page.goto(f"{house.site}/chats/{LONG}")
     expect(page.locator("html")).to_have_attribute("data-theme", "light")

@@ -118,6 +118,7 @@ def test_a_report_without_scripts_has_a_button(visitor: Visitor, tmp_path: Path)
         visitor.leave()
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("scheme", "size"), looks(0))
 def test_nothing_serious_is_wrong_with_numbers(
     visitor: Visitor, tmp_path: Path, scheme: str, size: dict[str, int]

@@ -1,4 +1,4 @@
-"""Many readers at once: eight tabs of one browser, and hundreds of streams, some of which are never read."""
+"""Many readers at once: tabs of one browser, and hundreds of streams, some of which are never read."""
 
 import asyncio
 import os
@@ -15,10 +15,12 @@ from tests.journeys.visitor import Site, Visitor, ids_of
 from tests.journeys.writer import JourneyWriter
 from tests.library.support import Shelf
 from tests.support.coroutines import run_coroutine
+from tests.support.samples import TRY_ALL
 from tests.web.served import ask, serving
 
 CLIENTS = int(os.environ.get("BACKSCROLL_STREAMS", "200"))
-TABS = 8
+TABS = 8 if TRY_ALL else 2
+"""A browser has six connections to a server; all tabs share one stream, however many they are."""
 
 
 @pytest.fixture
@@ -44,8 +46,13 @@ def news_of(served: StartedViewer) -> ChangeFeed:
     return feed
 
 
-def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, writer: JourneyWriter) -> None:
+PATIENT = "const wait = setTimeout; globalThis.setTimeout = (then, ms) => wait(then, ms === 3000 ? 1e6 : ms);"
+"""After three seconds a tab takes a stream of its own, and a busy machine may be slower than that."""
+
+
+def test_tabs_load_follow_and_share_a_stream(visitor: Visitor, served: StartedViewer, writer: JourneyWriter) -> None:
     context = visitor.context(Site.of(served))
+    context.add_init_script(PATIENT)
     pages = []
     for _ in range(TABS):
         page = context.new_page()
@@ -58,7 +65,8 @@ def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, wri
             expect(page.locator(f"#m-{writer.messages[-1]}")).to_be_attached()
     for page in pages:
         assert ids_of(page) == writer.messages
-    assert len(served.server.server_state.connections) <= TABS  # one stream for all of them, and what is kept open
+    assert len(news_of(served).streams) == 1
+    assert len(served.server.server_state.connections) <= 8  # their stream, and what the browser keeps open
     pages[0].goto(f"{served.url}/stats")
     expect(pages[0].get_by_role("heading").first).to_be_visible()
 

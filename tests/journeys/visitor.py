@@ -54,11 +54,9 @@ def slow_down(page: Page) -> None:
 
 
 def enter(context: BrowserContext, site: Site) -> None:
-    """Open the printed link, as a user does; its cookie then opens everything, in later contexts too."""
+    """Take the cookie of the printed link without showing its page; it opens everything, in later contexts too."""
     if not site.cookies:
-        page = context.new_page()
-        page.goto(site.served.link())
-        page.close()
+        context.request.get(site.served.link()).dispose()
         site.cookies += context.cookies()
     context.add_cookies(site.cookies)
 
@@ -74,7 +72,7 @@ class Visitor:
 
     def context(self, site: str, **options: Any) -> BrowserContext:  # noqa: ANN401 - whatever a browser can be told
         """A browser of its own, that knows nothing yet."""
-        context = self._browser.new_context(**{"viewport": WIDE, **options})
+        context = self._browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **options})
         context.set_default_timeout(PATIENCE)
         self._contexts.append(context)
         context.on("console", lambda told: self._said(told.type, told.text, told.location.get("url", "")))

@@ -137,6 +137,8 @@ class Shelf:
         shutil.rmtree(fresh.folder, ignore_errors=True)
         if (self.folder / "archive").exists():
             shutil.copytree(self.folder / "archive", fresh.folder / "archive")
+        if (self.folder / "sync").exists():  # what other devices ask to forget is hidden
+            shutil.copytree(self.folder / "sync", fresh.folder / "sync")
         fresh.update()
         return fresh
 

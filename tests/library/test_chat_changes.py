@@ -51,7 +51,8 @@ r <- q assistant(m5): you are welcome
 def said(messages: list[Message]) -> list[tuple[Any, ...]]:
     return [
         (
-            message.key, message.id, message.kind, message.text, message.usage, [row.uuid for row in message.rows],
+            message.key, message.id, message.kind, message.text, message.usage, message.starts_part,
+            [row.uuid for row in message.rows],
             [(call.id, call.name, call.state, call.result and call.result.row.uuid) for call in message.calls.values()],
         )
         for message in messages

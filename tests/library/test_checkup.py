@@ -49,7 +49,7 @@ def put(path: Path, content: bytes) -> None:
 
 def test_a_sound_library_is_said_to_be_sound(shelf: Shelf) -> None:
     assert unsound(shelf) == []
-    assert list(check(shelf)) == ["archive", "index", "marks", "permissions", "free space"]
+    assert list(check(shelf)) == ["place", "archive", "index", "marks", "permissions", "free space"]
 
 
 def test_a_library_that_is_not_there_yet_is_sound(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_the_command_says_so_and_ends_with_1(shelf: Shelf) -> None:
         return run_command("doctor", *arguments, "--home", shelf.home, "--library", shelf.folder)
 
     sound = doctor("--deep", "--json")
-    assert (sound.returncode, [found["ok"] for found in json.loads(sound.stdout)["checks"]]) == (0, [True] * 5)
+    assert (sound.returncode, [found["ok"] for found in json.loads(sound.stdout)["checks"]]) == (0, [True] * 6)
     damage(next((shelf.folder / "archive" / "packs").glob("*.pack")))
     found = doctor("--deep")
     assert found.returncode == 1

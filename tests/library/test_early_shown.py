@@ -72,8 +72,8 @@ def test_resume_says_that_it_cannot_and_what_to_do(shelf: Shelf) -> None:
         pytest.raises(NothingFound, match="cannot resume it") as refused,
     ):
         resume_of(library, library.find(early_uuid("z")))
-    assert "archive restore" in (refused.value.hint or "")
-    assert "export" in (refused.value.hint or "")
+    assert "backscroll resume" in (refused.value.hint or "")
+    assert "backscroll show" in (refused.value.hint or "")
 
 
 def test_a_restored_chat_is_a_session_file_with_all_that_it_continues(shelf: Shelf) -> None:

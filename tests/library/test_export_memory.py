@@ -4,6 +4,7 @@ import json
 import re
 import tracemalloc
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -15,15 +16,17 @@ from backscroll.records.large_values import MAX_PARTS
 from backscroll.render.html.export import Assets, Format, exported
 from tests.library.support import Shelf
 from tests.support.homes import SHOP
+from tests.support.samples import mostly_in_all
 
 VALUES: Final = MAX_PARTS + 100_000
 MOST: Final = 8
 """How many bytes for each byte of the file; as values, and written line by line, a page took 37 and JSON 11."""
 
 
-@pytest.mark.parametrize("is_redacted", [False, True])
-@pytest.mark.parametrize("shape", [tiny_values, tiny_objects])
-@pytest.mark.parametrize("form", ["html", "md", "json"])
+CASES: Final = [*product(("html", "md", "json"), (tiny_values, tiny_objects), (False, True))]
+
+
+@pytest.mark.parametrize(("form", "shape", "is_redacted"), mostly_in_all(CASES, each=3))
 def test_very_many_small_values_take_no_more_than_their_bytes(
     form: Format, shape: Callable[[int], dict[str, bytes]], is_redacted: bool, tmp_path: Path
 ) -> None:

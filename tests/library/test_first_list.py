@@ -105,3 +105,17 @@ def test_list_shows_the_newest_chats_soon_on_a_terminal_only(shelf: Shelf) -> No
     last = run()
     assert all(f"prompt {number}" in last for number in range(SESSIONS))
     assert "so far" not in last
+
+
+def test_all_files_of_a_session_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch that adds to a chat puts it together anew: spread over all batches, the work grows as the square."""
+    monkeypatch.setattr(tasks, "BATCH_FILES", 10)
+    shelf = Shelf(tmp_path)
+    for number in range(100):  # ten sessions, each in ten folders
+        rows = f"a{number} <- - user: prompt {number}\nb{number} <- a{number} assistant: ok"
+        path = session_path(f"S{number % 10}", f"projects/-folder-{number // 10}")
+        shelf.write({path: jsonl(draw(rows, session=f"S{number % 10}"))})
+        os.utime(shelf.home / path, (1_700_000_000 + number,) * 2)
+    assert shelf.update().work.chats <= 20
+    with shelf.open() as library:
+        assert len(library.chats()) == 10

@@ -120,7 +120,8 @@ def follow_while_it_changes(library: Library, shelf: Shelf, disk: ChangingDisk) 
             take_changes(ingest, library, present, batch, writer)
             disk.moment()
             index_texts(store, Sources([home], writer), ingest.recent)
-            ingest.finish()
+            if ingest.finish():
+                index_texts(store, Sources([home], writer), ingest.recent)
 
         for _ in range(ROUNDS):
             disk.moment()

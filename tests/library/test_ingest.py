@@ -425,9 +425,9 @@ def test_an_agent_whose_rows_come_late_belongs_to_its_session(shelf: Shelf, firs
 def test_a_resumed_session_joins_its_chat_and_leaves_it_again(shelf: Shelf) -> None:
     begun = "a <- - user: hello\nb <- a assistant: done"
     shelf.write(session_file("S1", begun)).update()
-    shelf.write(session_file("S2", begun + "\nc <- b user: go on")).update()
+    shelf.write(session_file("S2", "summary z: the same line\n" + begun + "\nc <- b user: go on")).update()
     assert shelf.rows("select id, branches from v_chats") == [(session_uuid("S1"), 1)]
-    rewrite(shelf, session_file("S2", "d <- - user: rather this"))
+    rewrite(shelf, session_file("S2", "summary z: the same line\nd <- - user: rather this"))
     shelf.update()
     assert sorted(shelf.rows("select id from v_chats")) == sorted([(session_uuid("S1"),), (session_uuid("S2"),)])
     shelf.check_rebuilt(["hello", "done", "go", "rather"])
@@ -435,7 +435,7 @@ def test_a_resumed_session_joins_its_chat_and_leaves_it_again(shelf: Shelf) -> N
 
 def test_a_title_may_come_from_any_other_file_and_go_with_it(shelf: Shelf) -> None:
     shelf.write(session_file("S1", "a <- - user: hello\nb <- a assistant: done")).update()
-    shelf.write(session_file("S2", "summary b: A greeting\nc <- - user: else")).update()
+    shelf.write(session_file("S2", "c <- - user: else\nsummary b: A greeting")).update()
     titles = "select title from v_chats order by title"
     assert shelf.rows(titles) == [("A greeting",), ("else",)]
     rewrite(shelf, session_file("S2", "c <- - user: else"))
@@ -458,7 +458,7 @@ def test_a_title_may_be_given_before_its_row_is_there(shelf: Shelf, where: str) 
 
 
 def test_a_title_that_goes_as_its_row_comes_does_not_count(shelf: Shelf) -> None:
-    shelf.write(session_file("S2", "summary b: A greeting\nc <- - user: else"))
+    shelf.write(session_file("S2", "c <- - user: else\nsummary b: A greeting"))
     shelf.write(session_file("S1", "a <- - user: hello")).update()
     rewrite(shelf, session_file("S2", "c <- - user: else"))
     shelf.append("S1", jsonl(draw("b <- a assistant: done")))
@@ -530,6 +530,17 @@ def test_spilled_json_is_found_by_its_words(shelf: Shelf) -> None:
     with shelf.open() as library:
         missing = [word for word in ("grüße", "last", *words[::1999]) if library.search(word).total != 1]
     assert missing == []
+
+
+def test_characters_that_are_written_as_two_escapes_are_one(shelf: Shelf) -> None:
+    blocks = json.dumps([{"type": "text", "text": "the smile 😀 and 𝒳 \ud800 here"}])
+    assert "\\ud83d\\ude00" in blocks
+    folder = session_path("S1").removesuffix(".jsonl")
+    shelf.write(session_file("S1", 'a <- - user: go\nb <- a call(m1) t1 mcp__x__list {}\nc <- b result t1: "saved"'))
+    shelf.write({f"{folder}/tool-results/t1.json": blocks}).update()
+    with shelf.open() as library:
+        (chat,) = library.search("smile").chats
+    assert "the smile 😀 and 𝒳 \ufffd here" in chat.passages[0].snippet.text
 
 
 def test_a_long_spilled_line_is_cut_inside_no_word(shelf: Shelf) -> None:

@@ -34,6 +34,7 @@ class Follower:
         self._store.use_prices(cost_with(prices), prices.fingerprint)
         self._ingest = Ingest(self._store)
         gc.collect()
+        gc.freeze()  # what other tests of this process left is neither looked through again nor counted
         self._before = rows_in_memory()
         self.held: list[int] = []
         """The rows that were in memory after each round."""

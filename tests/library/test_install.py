@@ -13,32 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.files.homes import Home
+from backscroll.library.captures import STARTED_BY
 from backscroll.library.setup.edits import Edit, apply, carry_out
-from backscroll.library.setup.install import (
+from backscroll.library.setup.hooks import (
     EVENTS,
-    MARKER,
-    add_hooks,
-    cron_line,
     hook_command,
-    keep_command,
-    launchd_files,
-    own_command,
     plan_hooks,
     plan_no_hooks,
-    plan_no_timer,
-    plan_timer,
-    remove_hooks,
-    systemd_files,
 )
+from backscroll.library.setup.program import find_link, keep_command, own_command
+from backscroll.library.setup.timers import cron_line, launchd_files, plan_no_timer, plan_timer, systemd_files
 from backscroll.settings import load_settings
 from tests.support.processes import until
 
-COMMAND = hook_command(["/opt/backscroll", "keep"])
 OTHER = {"matcher": "startup", "hooks": [{"type": "command", "command": "echo hello"}]}
 SETTINGS = {"model": "opus", "hooks": {"SessionStart": [OTHER], "PreToolUse": []}, "env": {"A": "é"}}
 
@@ -49,77 +39,6 @@ def text_of(settings: object, indent: int | str = 2) -> str:
 
 def commands_in(text: str, event: str) -> list[str]:
     return [hook["command"] for group in json.loads(text)["hooks"][event] for hook in group["hooks"]]
-
-
-# What others may have in their settings: anything at all, and hooks of any sensible or odd shape.
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-HOOK = st.builds(lambda command: {"type": "command", "command": command}, st.text()) | JSON
-GROUP = st.fixed_dictionaries({"hooks": st.lists(HOOK, max_size=2)}, optional={"matcher": st.text()}) | JSON
-EVENT = st.sampled_from([*EVENTS, "PreToolUse", "Stop"])
-HOOKS = st.dictionaries(EVENT, st.lists(GROUP, min_size=1, max_size=3), min_size=1)
-ANY_SETTINGS = st.builds(
-    lambda before, hooks, after: {**before, **hooks, **after},
-    st.dictionaries(st.text(), JSON, max_size=3),
-    st.fixed_dictionaries({}, optional={"hooks": HOOKS}),
-    st.dictionaries(st.text().filter(lambda key: key != "hooks"), JSON, max_size=3),
-).filter(lambda settings: isinstance(settings.get("hooks", {}), dict) and settings.get("hooks") != {})
-
-
-@given(ANY_SETTINGS, st.sampled_from([2, 4, "\t"]), st.booleans())
-def test_what_goes_in_comes_out_without_a_trace(settings: dict[str, Any], indent: int | str, windows: bool) -> None:
-    text = text_of(settings, indent)
-    text = text.replace("\n", "\r\n") if windows else text
-    if not settings:
-        text = "{}\n"  # there is no indent to be seen
-    installed = add_hooks(text, COMMAND)
-    for event in EVENTS:
-        assert COMMAND in [hook["command"] for hook in json.loads(installed)["hooks"][event][-1]["hooks"]]
-    assert remove_hooks(installed) == text
-
-
-@given(ANY_SETTINGS)
-def test_the_settings_keep_their_meaning_in_any_format(settings: dict[str, Any]) -> None:
-    text = json.dumps(settings, separators=(",", ":"))
-    assert json.loads(remove_hooks(add_hooks(text, COMMAND))) == settings
-
-
-@given(ANY_SETTINGS)
-def test_installing_and_removing_are_idempotent(settings: dict[str, Any]) -> None:
-    text = json.dumps(settings)
-    installed = add_hooks(text, COMMAND)
-    assert add_hooks(installed, COMMAND) == installed
-    assert remove_hooks(text) == text
-
-
-def test_the_hooks_of_others_stay_as_and_where_they_are() -> None:
-    installed = add_hooks(text_of(SETTINGS), COMMAND)
-    assert commands_in(installed, "SessionStart") == ["echo hello", COMMAND]
-    assert commands_in(installed, "SessionEnd") == [COMMAND]
-    assert list(json.loads(installed)) == ["model", "hooks", "env"]
-    assert "é" in installed
-
-
-def test_a_hook_from_another_place_is_replaced() -> None:
-    installed = add_hooks(text_of(SETTINGS), hook_command(["/old/backscroll", "keep"]))
-    again = add_hooks(installed, COMMAND)
-    assert commands_in(again, "SessionStart") == ["echo hello", COMMAND]
-    assert commands_in(again, "SessionEnd") == [COMMAND]
-
-
-def test_a_hook_of_ours_is_found_wherever_it_was_moved_to() -> None:
-    ours = {"type": "command", "command": COMMAND}
-    moved = {"hooks": {"Stop": [{"matcher": "x", "hooks": [ours]}], "SessionEnd": [{"hooks": [OTHER, ours]}]}}
-    assert json.loads(remove_hooks(text_of(moved))) == {"hooks": {"SessionEnd": [{"hooks": [OTHER]}]}}
-
-
-def test_half_a_character_in_the_settings_stays_as_it_is() -> None:
-    text = '{\n  "odd": "\\ud83d"\n}'
-    assert remove_hooks(add_hooks(text, COMMAND)) == text
 
 
 @pytest.fixture
@@ -139,7 +58,7 @@ def test_settings_that_are_missing_are_made(home: Home) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert plan_hooks(home, load_settings()).is_empty
     carry_out(plan_no_hooks(home))
-    assert file.read_text() == "{}\n"
+    assert not file.exists()
     assert plan_no_hooks(home).is_empty
 
 
@@ -167,10 +86,13 @@ def test_the_target_of_a_link_is_changed(home: Home, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"{", "Expecting"),
+        (b"{", "a string is missing or does not end in line 1, column 2"),
         (b"[]", "not a JSON object"),
-        (b'{"a": NaN}', "NaN"),
-        (b'{"a": 1e999}', "JSON compliant"),
+        (b'{"a": NaN}', "a value is missing"),
+        (b'{"a": 01}', "a value is missing"),
+        (b'{"a": 1,, "b": 2}', "a string is missing"),
+        (b'{"a": "\\x"}', "a string is missing or does not end"),
+        (b'{"a": 1}\n}', "there is more after the end in line 2, column 1"),
         (b'{"a": "\xff"}', "utf-8"),
         (b'{"hooks": []}', "`hooks` is not an object"),
         (b'{"hooks": {"SessionEnd": {}}}', "`hooks.SessionEnd` is not a list"),
@@ -257,18 +179,8 @@ def test_a_hook_is_one_line_that_archives(tmp_path: Path, home: Home, shell: str
     settings = dataclasses.replace(load_settings(), library=library)
     carry_out(plan_hooks(home, settings, [sys.executable, "-m", "backscroll"]))
     (command,) = commands_in((home.path / "settings.json").read_text(), "SessionEnd")
-    words = shlex.split(command, comments=True)
-    assert words[3:] == [
-        "hook",
-        "keep",
-        "--home",
-        str(home.path),
-        "--library",
-        str(library),
-        "2>/dev/null",
-        "||",
-        "true",
-    ]
+    words = ["hook", "keep", "--home", str(home.path), "--library", str(library)]
+    assert command.startswith(f"e=$({shlex.join([sys.executable, '-m', 'backscroll', *words])} 2>&1 >/dev/null) || ")
     done = subprocess.run([shell, "-c", command], input=b"{}\n", capture_output=True, timeout=60, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     until(lambda: any(path.stat().st_size for path in library.rglob("archive/**/*") if path.is_file()))
@@ -287,10 +199,56 @@ def test_a_hook_reads_all_of_its_input() -> None:
     assert hook.communicate(timeout=60) == (b"", b"")
 
 
-def test_a_hook_whose_program_is_gone_is_silent(tmp_path: Path) -> None:
-    command = hook_command([str(tmp_path / "no-such-program"), "hook", "keep"])
-    done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "busybox") if shutil.which(shell)]
+
+
+def run_in(shell: str, command: str) -> tuple[int, bytes, bytes]:
+    """As Claude Code runs a hook."""
+    words = [shell, "sh", "-c", command] if shell == "busybox" else [shell, "-c", command]
+    done = subprocess.run(words, input=b"{}", capture_output=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_hook_whose_program_is_gone_is_silent_and_leaves_a_line(tmp_path: Path, shell: str) -> None:
+    failures = tmp_path / "it's a $(touch odd) folder" / "failed"
+    failures.parent.mkdir()
+    command = hook_command([str(tmp_path / "no-such-program"), "hook", "keep"], failures)
+    assert run_in(shell, command) == (0, b"", b"")
+    line = failures.read_text()
+    assert line.startswith("exit 127: ")
+    assert "no-such-program" in line
+    assert not list(tmp_path.rglob("odd"))
+    failures.unlink()
+    failures.parent.rmdir()  # nowhere to write: nothing is said, and nothing is made
+    assert run_in(shell, command) == (0, b"", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_a_hook_leaves_is_what_its_program_said_last_and_short(tmp_path: Path, shell: str) -> None:
+    program, failures = tmp_path / "program", tmp_path / "failed"
+    command = hook_command([str(program)], failures)
+    program.write_text("#!/bin/sh\necho noise\nprintf '%%s %100000d' 7 >&2\nexit 3\n")
+    program.chmod(0o755)
+    for _ in range(2):
+        assert run_in(shell, command) == (0, b"", b"")
+        assert failures.read_text().startswith("exit 3: %s ")
+        assert failures.stat().st_size == 1001
+    program.write_text("#!/bin/sh\necho noise\necho noise >&2\n")
+    failures.unlink()
+    assert run_in(shell, command) == (0, b"", b"")
+    assert not failures.exists()
+
+
+def test_a_hook_that_cannot_start_a_process_says_so(tmp_path: Path) -> None:
+    hook = (
+        "import subprocess, sys\ndef refuse(*_, **__): raise BlockingIOError(11, 'no process to be had')\n"
+        "subprocess.Popen.__init__ = refuse\nsys.argv = ['backscroll', 'hook', 'keep']\n"
+        "from backscroll.cli.start import main\nmain()"
+    )
+    assert run_in("sh", hook_command([sys.executable, "-c", hook], tmp_path / "failed")) == (0, b"", b"")
+    assert (tmp_path / "failed").read_text() == "exit 1: BlockingIOError: [Errno 11] no process to be had\n"
 
 
 def test_the_program_is_named_so_that_it_runs_from_anywhere(tmp_path: Path) -> None:
@@ -348,9 +306,10 @@ def test_words_are_kept_by_launchd_and_cron() -> None:
     (agent,) = (plistlib.loads(data) for data in launchd_files(ODD[:3]).values())
     assert agent["ProgramArguments"] == ODD[:3]
     assert agent["StartInterval"] == 3600
+    assert agent["EnvironmentVariables"] == {STARTED_BY: "timer"}
     line = cron_line(ODD[:3])
     assert line.startswith("17 * * * * ")
-    assert shlex.split(line.replace("\\%", "%"))[5:8] == ODD[:3]
+    assert shlex.split(line.replace("\\%", "%"))[5:9] == [f"{STARTED_BY}=timer", *ODD[:3]]
 
 
 def test_units_are_where_systemd_looks_for_them(tmp_path: Path) -> None:
@@ -364,7 +323,7 @@ def test_units_are_where_systemd_looks_for_them(tmp_path: Path) -> None:
 def test_cron_is_not_ours_to_change() -> None:
     plan = plan_timer("cron", ["backscroll", "keep"])
     assert plan.is_empty
-    assert plan.cron == "17 * * * * backscroll keep >/dev/null 2>&1"
+    assert plan.cron == f"17 * * * * {STARTED_BY}=timer backscroll keep >/dev/null 2>&1"
 
 
 @pytest.mark.parametrize("kind", ["systemd", "launchd"])
@@ -382,7 +341,25 @@ def test_without_the_system_tool_its_commands_are_shown(
     assert not any(edit.path.exists() for edit in plan.edits)
 
 
-def test_our_hooks_are_known_by_the_end_of_their_command() -> None:
-    assert COMMAND.endswith(MARKER)
-    almost = {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": f"{COMMAND} not"}]}]}}
-    assert remove_hooks(text_of(almost)) == text_of(almost)
+# The command that uv and pipx put on the PATH.
+
+
+@pytest.mark.parametrize("receipt", ["uv-receipt.toml", "pipx_metadata.json", None])
+def test_the_program_of_uv_and_pipx_is_named_by_its_link(tmp_path: Path, receipt: str | None) -> None:
+    prefix, folder, elsewhere = tmp_path / "tools" / "backscroll", tmp_path / "bin", tmp_path / "elsewhere"
+    installed = prefix / "bin" / "backscroll"
+    for made in (installed.parent, folder, elsewhere):
+        made.mkdir(parents=True)
+    installed.write_text("#!/bin/sh\n")
+    if receipt:
+        (prefix / receipt).write_text("")
+    own_first = {"PATH": f"relative::{installed.parent}:{folder}"}
+    assert find_link(installed, prefix, own_first) is None  # nothing on the PATH is this program
+    (folder / "backscroll").write_text("another program\n")
+    assert find_link(installed, prefix, own_first) is None
+    (folder / "backscroll").unlink()
+    (folder / "backscroll").symlink_to(installed)
+    assert find_link(installed, prefix, own_first) == (folder / "backscroll" if receipt else None)
+    (elsewhere / "backscroll").symlink_to(installed)
+    chosen = own_first | {"XDG_BIN_HOME": str(elsewhere)}
+    assert find_link(installed, prefix, chosen) == (elsewhere / "backscroll" if receipt else None)

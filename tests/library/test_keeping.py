@@ -53,8 +53,12 @@ def test_a_read_only_library_can_be_verified(settings: Settings) -> None:
 
 
 def test_what_could_not_be_read_is_not_suspected(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> bytes:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    real = os.pread
+
+    def refuse(descriptor: int, *rest: int) -> bytes:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().suffix == ".pack":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(descriptor, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "pread", refuse)

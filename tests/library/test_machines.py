@@ -1,12 +1,15 @@
 """Files of several machines in one library: whose they are is part of what they are known by."""
 
+import hashlib
 import json
 import platform
+import shutil
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from backscroll import system
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
 from backscroll.archive.rewriting import Writer
@@ -305,6 +308,7 @@ def test_a_library_that_knew_host_names_only_takes_all_of_them_as_its_own(
 def test_a_backup_is_restored_as_the_same_machine_only_under_its_name(
     shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, is_same: bool
 ) -> None:
+    monkeypatch.setattr(system, "hardware_id", lambda: None)
     monkeypatch.setattr(platform, "node", lambda: "laptop")
     shelf.write(session_file("S1", BEGUN))
     keep(shelf.settings, [Home(shelf.home)])
@@ -313,6 +317,83 @@ def test_a_backup_is_restored_as_the_same_machine_only_under_its_name(
     fresh = Shelf(tmp_path / "fresh")
     restore_backup(fresh.settings, tmp_path / "backup")
     assert (fresh.machine.id == shelf.machine.id) is is_same
+
+
+@pytest.mark.parametrize("hardware", ["laptop's", "tower's"])
+def test_a_backup_is_restored_as_the_same_machine_only_on_its_hardware(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hardware: str
+) -> None:
+    monkeypatch.setattr(system, "hardware_id", lambda: "laptop's")
+    shelf.write(session_file("S1", BEGUN))
+    keep(shelf.settings, [Home(shelf.home)])
+    back_up(shelf.settings, tmp_path / "backup")
+    monkeypatch.setattr(system, "hardware_id", lambda: hardware)
+    monkeypatch.setattr(platform, "node", lambda: "renamed since")
+    fresh = Shelf(tmp_path / "fresh")
+    restore_backup(fresh.settings, tmp_path / "backup")
+    assert (fresh.machine.id == shelf.machine.id) is (hardware == "laptop's")
+
+
+def test_a_library_copied_to_other_hardware_is_another_machine_and_the_same_again_when_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(folder: str, hardware: str | None) -> Machine:
+        monkeypatch.setattr(system, "hardware_id", lambda: hardware)
+        assert read_machine(tmp_path / folder) == ensure_machine(tmp_path / folder)
+        return ensure_machine(tmp_path / folder)
+
+    def copy(source: str, target: str) -> None:
+        shutil.copytree(tmp_path / source, tmp_path / target)
+
+    first = use("one", "A")
+    (tmp_path / "one").rename(tmp_path / "moved")
+    assert use("moved", "A") == first
+    copy("moved", "copy of A")
+    assert use("copy of A", None) == first  # a container knows no hardware
+    second = use("copy of A", "B")
+    assert (second.id != first.id, second.copied_from) == (True, first.id)
+    assert not second.is_own(first.id)
+    copy("copy of A", "copy of B")
+    third = use("copy of B", "C")
+    assert third.id not in (first.id, second.id)
+    assert third.copied_from == first.id
+    copy("copy of B", "back")
+    assert use("back", "A") == first
+    copy("back", "back again")
+    assert use("back again", "B") == second
+
+
+def test_a_library_that_several_computers_share_is_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a network drive: the folder is the same one, whatever computer looks at it."""
+    ids = set()
+    for number in [*range(20), *range(20)]:
+        monkeypatch.setattr(system, "hardware_id", lambda number=number: f"computer {number}")
+        ids.add(ensure_machine(tmp_path).id)
+    assert len(ids) == 1
+
+
+def test_a_machine_file_of_the_first_version_stays_and_is_read_by_that_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields: dict[str, object] = {"id": "laptop-0a1b2c3d", "name": "laptop", "formerly": ["box"]}
+
+    def sum_of(fields: dict[str, object]) -> str:
+        """As that version made it, and made it again to see whether the file is damaged."""
+        return hashlib.sha256(json.dumps(fields, separators=(",", ":")).encode()).hexdigest()[:16]
+
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(fields | {"sum": sum_of(fields)}))
+    monkeypatch.setattr(system, "hardware_id", lambda: "A")
+    monkeypatch.setattr(platform, "node", lambda: "renamed since")
+    assert ensure_machine(tmp_path) == Machine("laptop-0a1b2c3d", "laptop", ("box",))
+    written = json.loads(file.read_text())
+    assert written["hardware"] == ["A"]
+    assert {name: written[name] for name in fields} == fields
+    assert written["sum"] == sum_of(fields)
+    # What it says of the hardware may be damaged, and is then written again: that makes no other machine.
+    file.write_text(file.read_text().replace('"A"', '"B"'))
+    assert ensure_machine(tmp_path).id == "laptop-0a1b2c3d"
+    assert json.loads(file.read_text())["hardware"] == ["A"]
 
 
 @pytest.mark.parametrize("damage", ["id", "no JSON", "empty"])

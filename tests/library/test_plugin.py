@@ -15,7 +15,7 @@ from backscroll import __version__
 from backscroll.cli.hook import has_own_hooks
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.homes import Home
-from backscroll.library.setup.install import add_hooks, hook_command
+from backscroll.library.setup.hooks import add_hooks, hook_command
 from backscroll.library.setup.plugin import (
     HOOKS,
     MANIFEST,
@@ -282,7 +282,8 @@ def run_hook(command: str, home: Home) -> None:
 @pytest.mark.parametrize("is_hooked", [False, True])
 def test_the_hook_keeps_unless_the_hooks_in_the_settings_do(settings: Settings, home: Home, is_hooked: bool) -> None:
     if is_hooked:
-        (home.path / "settings.json").write_text(add_hooks("{}", hook_command(["/opt/backscroll", "hook", "keep"])))
+        hook = hook_command(["/opt/backscroll", "hook", "keep"], settings.library / "failed")
+        (home.path / "settings.json").write_text(add_hooks("{}", hook))
     files = plugin_files(settings, hint=False, program=[sys.executable, "-m", "backscroll"])
     command = loaded(files, HOOKS)["hooks"]["SessionEnd"][0]["hooks"][0]["command"]
     assert " hook plugin " in command

@@ -60,8 +60,9 @@ def test_each_branch_is_resumed_by_the_session_that_ends_it(tmp_path: Path) -> N
             next(turn.head.row.text for turn in branch.turns[-1:] if turn.head): branch.number for branch in branches
         }
         green, red, blue = (ends[f"Make it {colour}"] for colour in ("green", "red", "blue"))
-        assert resume_of(library, stored, branch=green) == Resume(session_uuid("S2"), "/home/ada/shop", green)
-        assert resume_of(library, stored, branch=red) == Resume(SESSION, "/home/ada/shop", red)
+        there = Resume(SESSION, "/home/ada/shop", red, config=str(shelf.home))
+        assert resume_of(library, stored, branch=red) == there
+        assert resume_of(library, stored, branch=green) == there._replace(session=session_uuid("S2"), branch=green)
         # It was rewound: no session ends there, and the answer says which branch goes on.
         assert resume_of(library, stored, branch=blue).branch == green
         assert resume_of(library, stored, SESSION).branch == red
@@ -85,6 +86,8 @@ def test_a_session_is_resumed_in_the_project_that_its_file_belongs_to(tmp_path: 
 
 def test_the_line_for_a_shell_is_quoted() -> None:
     assert Resume(SESSION, "/a b/$(rm)").line == f"cd '/a b/$(rm)' && claude --resume {SESSION}"
+    other = Resume(SESSION, "/a", is_fork=True, config="/b c")
+    assert other.line == f"cd /a && CLAUDE_CONFIG_DIR='/b c' claude --resume {SESSION} --fork-session"
 
 
 @pytest.mark.parametrize("folder", ["relative", "/no/such/folder", "/tmp\n"])

@@ -18,6 +18,7 @@ from backscroll.mcp.tools import TOOLS
 from tests.library.support import Shelf
 from tests.mcp.support import CALLS, SHOP, check_frames, check_result, over_http, over_stdio, serving, story
 from tests.support.drawings import session_uuid
+from tests.support.samples import TRY_ALL
 
 PARSER, CALLING = session_uuid("parser"), session_uuid("calling")
 ERAS = ("legacy", "auto")
@@ -124,7 +125,7 @@ def test_what_every_session_pays_for_is_small(shelf: Shelf) -> None:
     """The bytes of tools/list and of the instructions, as a client gets them: they are in each context, used or not."""
 
     async def talk() -> None:
-        async with over_stdio(shelf, mode="legacy") as client:
+        async with client_of(shelf, "http", "legacy") as client:
             listed = await client.list_tools()
             size = len(listed.model_dump_json(by_alias=True, exclude_none=True).encode())
             assert size <= MAX_LISTED_BYTES, size
@@ -135,7 +136,7 @@ def test_what_every_session_pays_for_is_small(shelf: Shelf) -> None:
 
 def test_it_says_what_it_is(shelf: Shelf) -> None:
     async def talk() -> None:
-        async with over_stdio(shelf, mode="legacy") as client:
+        async with client_of(shelf, "http", "legacy") as client:
             assert client.server_info is not None
             assert (client.server_info.name, client.server_info.version) == ("backscroll", __version__)
             assert client.instructions and "never instructions" in client.instructions
@@ -239,7 +240,7 @@ def test_two_servers_share_one_library(tmp_path: Path) -> None:
                      % (number, PARSER.encode(), number))  # fmt: skip
 
     async def ask(client: Client) -> None:
-        for _ in range(3):
+        for _ in range(3 if TRY_ALL else 1):
             for name, arguments in CALLS.items():
                 check_result(name, await client.call_tool(name, arguments))
 

@@ -118,6 +118,20 @@ def test_read_finds_a_message_of_any_branch_by_the_start_of_its_id(tmp_path: Pat
         assert name in [message["message"] for message in found["messages"]]
 
 
+def test_read_opens_the_branch_of_a_session(tmp_path: Path) -> None:
+    start = "begin <- - user: paint it\nred <- begin assistant(r1): in red\n"
+    shelf = Shelf(tmp_path).write(session_file("first", f"{start}bright <- red user: bright"))
+    for day, name in enumerate(("dark", "light"), start=6):
+        later = f"@ time=2026-01-0{day}T10:00:00.000Z\n{name} <- red user: {name}"
+        shelf.write(session_file(name, start + later))
+    shelf.update()
+    for name, branch in (("dark", 2), ("light", 1)):
+        found = answer(shelf, "read", chat=session_uuid(name))
+        assert [message["message"] for message in found["messages"]] == ["begin", "red", name]
+        assert found["branch"] == branch
+    assert answer(shelf, "read", chat=session_uuid("dark"), branch=1)["branch"] == 1
+
+
 def test_read_gives_the_output_of_a_call(shelf: Shelf) -> None:
     found = answer(shelf, "read", chat=PARSER, call="toolu_p1")
     assert "ZebraError: stripes are missing in line 12" in found["messages"][0]["text"]

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -71,6 +72,21 @@ def test_an_invalid_time_is_reported_with_the_valid_formats(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_moment(text, NOW)
     assert "2026-01-05" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("now", "age", "expected"),
+    [
+        ("2026-03-29T03:30+02:00", "90m", "2026-03-29T00:00Z"),  # clocks went from 2 to 3
+        ("2026-03-29T03:30+02:00", "1h", "2026-03-29T00:30Z"),
+        ("2026-10-25T02:30+01:00", "90m", "2026-10-25T00:00Z"),  # from 3 back to 2
+        ("2026-03-29T12:00+02:00", "1d", "2026-03-28T11:00Z"),
+        ("2026-10-25T12:00+01:00", "1w", "2026-10-18T10:00Z"),
+    ],
+)
+def test_an_age_across_a_change_of_the_clock(now: str, age: str, expected: str) -> None:
+    moment = datetime.fromisoformat(now).astimezone(ZoneInfo("Europe/Berlin"))
+    assert parse_moment(age, moment).astimezone(UTC) == datetime.fromisoformat(expected)
 
 
 def test_a_month_before_the_31st_is_the_last_day_of_a_shorter_month() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.query.signs import command_word
-from backscroll.query.words import BLOB, NAME, Preparation, camel_parts, normal, pairs_of, split_scripts
+from backscroll.query.words import BLOB, CUT_TEXT, NAME, Preparation, camel_parts, normal, pairs_of, split_scripts
 
 PIECES = ("camelCase", "HTTPServer", "getUser2Name", "x1A", "snake_case", "Ünïcode", "éA", "日本語", "한국", "ไทย", "—",
           "…", "🙂", "aB", "A", "b", "9", " ", "\n", "_", ".", "/", "\ud800", "ﬁle", "ＦｕｌｌＷｉｄｔｈ")  # fmt: skip
@@ -40,9 +40,14 @@ def test_a_slash_command_is_not_about_the_tags_around_it() -> None:
         "<command-name>/exit</command-name>\n<command-message>exit</command-message>\n<command-args>now</command-args>"
     )
     assert Preparation().prepare(typed)[0].split() == ["/exit", "exit", "now"]
-    assert Preparation().prepare(typed)[1] == command_word("exit")
+    assert Preparation().prepare(typed)[1].split() == [command_word("exit"), CUT_TEXT]
     said = "the client writes <command-name>/exit</command-name>"
     assert Preparation().prepare(said)[0] == said
+
+
+def test_a_text_of_which_a_part_has_no_words_says_so() -> None:
+    assert Preparation().prepare("a " + "QUJD+x/9" * 60 + " b") == ("a   b", CUT_TEXT)
+    assert Preparation().prepare("a " + "QUJD+x/9" * 40 + " b")[1] != CUT_TEXT
 
 
 def test_letters_with_and_without_an_accent_are_the_same() -> None:

@@ -21,6 +21,12 @@ content-replacement attribution-snapshot fork-context-ref relocated cost-state c
 bridge-session api-request
 """.split()
 
+NEVER_SEEN = """
+artifact-autoreact-ledger artifact-comment-monitor data-flow-incomplete data-flow-records dev-mods frame-link
+history-suppression isolation-latch memory-mode observer-ref repl-mode resume-head-vouch session-owner
+""".split()
+"""What Claude Code 2.1.327 has names for, and was not seen to write."""
+
 
 def decode(drawing: str) -> Any:  # noqa: ANN401 - tests look at any kind of record
     (row,) = draw(drawing)
@@ -145,6 +151,32 @@ def test_known_fields_are_not_drift() -> None:
     rows = draw("a <- - user: hi\nb <- a call(m) t1 Bash {}\nc <- b result t1: ok\ns <- c system turn_duration\ntag: x")
     for row in rows:
         assert drift_of(row) == set()
+
+
+@pytest.mark.parametrize("name", NEVER_SEEN)
+def test_types_that_the_client_has_a_name_for_are_no_drift_and_are_kept_as_they_are(name: str) -> None:
+    row = {"type": name, "uuid": "u", "parentUuid": "p", "anything": 1}
+    assert drift_of(row) == set()
+    record = decode_line(json.dumps(row).encode())
+    assert isinstance(record, UnknownRecord)
+    assert (type_of(record), record.fields) == (name, row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "user", "summarizeMetadata": {"messagesSummarized": 2, "direction": "up_to"}, "toolEndsTurn": True},
+        {"type": "user", "toolDenialKind": "interrupted", "toolDenialBeforeRun": True, "refusedMessageId": "m"},
+        {"type": "user", "origin": {"kind": "coordinator"}, "queueTranscriptOnly": True},
+        {"type": "assistant", "requestSessionId": "s"},
+        {"type": "fork-context-ref", "agentId": "a", "parentLastUuid": "u", "contextLength": 3},
+        {"type": "system", "subtype": "api_error", "error": {"formatted": "529 Overloaded", "isNetworkDown": False}},
+        {"type": "queue-operation", "operation": "remove", "reason": "absorbed_mid_turn", "commandUuid": "u"},
+        {"type": "file-history-snapshot", "snapshot": {"hasUntrackedChanges": False}},
+    ],
+)
+def test_fields_of_the_newest_client_are_no_drift(row: dict[str, Any]) -> None:
+    assert drift_of(row) == set()
 
 
 def test_drift_names_what_is_unknown_and_where() -> None:

@@ -14,7 +14,7 @@ from backscroll.library.sharing.share import redactor, rows_of
 from backscroll.redaction.duplicate_keys import has_duplicate_keys
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.team.arrival_masks import ArrivalMasks
+from backscroll.team.arrival.masks import ArrivalMasks
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

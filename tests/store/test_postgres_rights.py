@@ -114,7 +114,7 @@ def test_the_functions_of_a_search_find_nothing_of_others(stores: tuple[Desk, De
         for call, value in (
             ("found(%s)", query),
             ("chat_counts(%s)", [query]),
-            ("best_passages(%s, '{1}', '{true}', 1, 1, 0, 9)", [query]),
+            ("best_passages(%s, '{1}', 1, 9)", [query]),
         ):
             found = reader.execute(f"select count(*) from {call}", (value,)).fetchone()
             assert found == (0,), call

@@ -19,6 +19,7 @@ from tests.contract.support import Desk
 from tests.contract.test_scope import FIELDS, HIDDEN, VISIBLE, WORDS, query
 from tests.support.drawings import session_uuid
 from tests.support.postgres import database, migrated, new_organisation, postgres
+from tests.support.samples import some
 
 __all__ = ["database", "migrated", "postgres"]
 
@@ -36,6 +37,8 @@ MORE: Final = {
 }
 SHARED: Final = ({"S1", "S2"}, {"S2", "S4", "S4/x1"}, {"S6"})
 """The files that the first three people share: the second has copies of what the first has, and shares other chats."""
+WALLS: Final = ["both walls", "row-level security alone"]
+SORTS: Final = ["relevance", "newest", "oldest"]
 ORDERS: Final = ("newest", "oldest", "title", "messages", "cost", "active")
 
 
@@ -84,15 +87,15 @@ def each(desks: list[Desk]) -> list[StoreReader]:
     ]
 
 
-@pytest.fixture(params=["both walls", "row-level security alone"])
-def walls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With the limits of the store, and as if it had forgotten them."""
+@pytest.fixture(params=WALLS)
+def walls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """With the limits of the store, and as if it had forgotten them: two cases, and the number of this one."""
     if request.param != "both walls":
         for table in shared_rows.SHADOWS:
             rows = f"select * from backscroll.shared_{table}_rows"
             monkeypatch.setitem(shared_rows.SHADOWS, table, rows)
     shared_rows.limited_to_shared.cache_clear()
-    yield
+    yield WALLS.index(request.param)
     shared_rows.limited_to_shared.cache_clear()
 
 
@@ -124,10 +127,11 @@ MORE_WORDS: Final = (
 )  # fmt: skip
 
 
-@pytest.mark.usefixtures("walls")
-@pytest.mark.parametrize("sort", ["relevance", "newest", "oldest"])
-def test_a_search_finds_what_is_found_in_each(together: StoreReader, each: list[StoreReader], sort: str) -> None:
-    for text in MORE_WORDS:
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_search_finds_what_is_found_in_each(
+    walls: int, together: StoreReader, each: list[StoreReader], sort: str
+) -> None:
+    for text in some(MORE_WORDS, walls + SORTS.index(sort), share=3):  # each of them in one order or another
         parts = [_found(reader, text, sort) for reader in each]
         expected = (
             sum(part[0] for part in parts),
@@ -137,24 +141,23 @@ def test_a_search_finds_what_is_found_in_each(together: StoreReader, each: list[
         assert _found(together, text, sort) == expected, text
 
 
-@pytest.mark.usefixtures("walls")
-def test_facets_are_the_sums_of_each(together: StoreReader, each: list[StoreReader]) -> None:
-    for text in MORE_WORDS:
+def test_facets_are_the_sums_of_each(walls: int, together: StoreReader, each: list[StoreReader]) -> None:
+    for text in some(MORE_WORDS, walls, share=2):
         expected: dict[str, Any] = {}
         for part in (_facets(reader, text) for reader in each):
             expected = {name: expected[name] + value if expected else value for name, value in part.items()}
         assert _facets(together, text) == expected, text
 
 
-@pytest.mark.usefixtures("walls")
-def test_a_list_has_the_chats_of_each(together: StoreReader, each: list[StoreReader]) -> None:
-    for text, sort in product((*FIELDS, "parser project:bank", "is:agent", "before:2026-02-02"), ORDERS):
-        asked = query(text)
-        expected = [_chat(one) for reader in each for one in reader.chats(asked, sort=sort, limit=None, offset=0)]
-        whole = together.chats(asked, sort=sort, limit=None, offset=0)
+def test_a_list_has_the_chats_of_each(walls: int, together: StoreReader, each: list[StoreReader]) -> None:
+    asked = (*FIELDS, "parser project:bank", "is:agent", "before:2026-02-02")
+    for text, sort in some([*product(asked, ORDERS)], walls, share=5):  # more orders than that: each text in some
+        wanted = query(text)
+        expected = [_chat(one) for reader in each for one in reader.chats(wanted, sort=sort, limit=None, offset=0)]
+        whole = together.chats(wanted, sort=sort, limit=None, offset=0)
         assert sorted(map(_chat, whole), key=repr) == sorted(expected, key=repr), (text, sort)
-        assert together.count_chats(asked) == len(expected)
-        pages = [together.chats(asked, sort=sort, limit=1, offset=at) for at in range(len(expected))]
+        assert together.count_chats(wanted) == len(expected)
+        pages = [together.chats(wanted, sort=sort, limit=1, offset=at) for at in range(len(expected))]
         assert [chat.key for page in pages for chat in page] == [chat.key for chat in whole], (text, sort)
 
 

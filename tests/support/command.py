@@ -86,13 +86,16 @@ def _text_of(stream: Path) -> str:
 
 
 def run_in_terminal(
-    *arguments: object, cwd: Path, environment: Mapping[str, str], columns: int = 100
+    *arguments: object, cwd: Path, environment: Mapping[str, str], columns: int = 100, typed: str = ""
 ) -> CompletedProcess[bytes]:
-    """Run `backscroll` with a terminal for input and output; `stdout` is every byte that is sent to it."""
+    """Run `backscroll` with a terminal for input and output; `stdout` is every byte that is sent to it.
+
+    `typed` waits in the terminal before the command asks for it.
+    """
     words = [str(argument) for argument in arguments]
     with TemporaryDirectory() as folder:
         screen = Path(folder) / "screen"
-        with _terminal(columns, screen) as terminal:
+        with _terminal(columns, screen, typed) as terminal:
             code = _run(words, {**environment}, cwd, [terminal, terminal, terminal])
         return CompletedProcess(["backscroll", *words], code, screen.read_bytes())
 
@@ -121,11 +124,12 @@ def _run(words: list[str], environment: dict[str, str], cwd: Path | None, stream
 
 
 @contextmanager
-def _terminal(columns: int, copy: Path) -> Iterator[Path]:
+def _terminal(columns: int, copy: Path, typed: str = "") -> Iterator[Path]:
     """The path of a terminal of this width, all of whose output goes to `copy`."""
     ours, theirs = os.openpty()
     tty.setraw(theirs)  # a newline stays a newline
     termios.tcsetwinsize(theirs, (50, columns))
+    os.write(ours, typed.encode())
 
     def read() -> None:
         with copy.open("wb") as file, suppress(OSError):  # as it ends: nothing has the other side open

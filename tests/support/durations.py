@@ -14,8 +14,9 @@ LONG_SECONDS: Final = 5.0
 class Durations:
     """A plugin of the process that prints the results."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, is_whole_run: bool) -> None:
         self._file = file
+        self._is_whole_run = is_whole_run
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._unmarked: set[str] = set()
 
@@ -26,10 +27,15 @@ class Durations:
             self._unmarked.add(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the file; print the longest, and what takes long without a mark."""
+        """Write the file; print the longest, and what takes long without a mark.
+
+        A run of some tests leaves the times of all others in the file.
+        """
         longest = sorted(self._seconds.items(), key=lambda one: -one[1])
+        known = {} if self._is_whole_run else self._known()
+        noted = sorted((known | self._seconds).items(), key=lambda one: -one[1])
         self._file.parent.mkdir(exist_ok=True)
-        self._file.write_text("".join(f"{seconds:.2f}\t{test}\n" for test, seconds in longest), encoding="utf-8")
+        self._file.write_text("".join(f"{seconds:.2f}\t{test}\n" for test, seconds in noted), encoding="utf-8")
         if len(longest) <= LONGEST:
             return
         terminalreporter.section(f"the {LONGEST} longest, with their fixtures; all in {self._file.name}")
@@ -38,3 +44,10 @@ class Durations:
         for test, seconds in longest:
             if seconds > LONG_SECONDS and test in self._unmarked:
                 terminalreporter.line(f"{seconds:5.1f} s, and marked neither slow nor all: {test}")
+
+    def _known(self) -> dict[str, float]:
+        """The times of earlier runs."""
+        if not self._file.exists():
+            return {}
+        lines = (line.partition("\t") for line in self._file.read_text(encoding="utf-8").splitlines())
+        return {test: float(seconds) for seconds, _, test in lines}

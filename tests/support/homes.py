@@ -370,7 +370,10 @@ def _set_aside() -> dict[str, bytes]:
 
 
 def _home_files() -> dict[str, bytes]:
-    """What lies beside `projects/`: prompt history, tasks, backups, caches, the live session, and legacy files."""
+    """What lies beside `projects/`: prompt history, tasks, backups, caches, the live session, and legacy files.
+
+    The session runs in the background: it has a job, a team, and a workflow.
+    """
     name = "busy"
     identity = session_uuid(name)
     main = """
@@ -393,6 +396,8 @@ def _home_files() -> dict[str, bytes]:
     prompts[2] |= {"timestamp": 1767607201000, "project": "/home/ada/shop", "sessionId": identity}
     task = {"id": "1", "subject": "Edit", "description": "the parser", "status": "in_progress", "blocks": ["2"]}
     team = {"name": "shop-team", "leadAgentId": "lead@shop-team", "members": [{"name": "lead", "agentType": "lead"}]}
+    job = {"state": "working", "name": "shop", "sessionId": identity, "cwd": "/home/ada/shop"}
+    mail = [{"from": "tester", "text": "the tests pass", "timestamp": "2026-01-05T10:00:03.000Z", "read": False}]
     last = {"lastSessionId": identity, "lastCost": 0.25, "lastDuration": 9000, "lastModelUsage": {}}
     return {
         **session_file(name, main),
@@ -406,6 +411,13 @@ def _home_files() -> dict[str, bytes]:
         f"tasks/{identity}/2.json": _json(task | {"id": "2", "status": "pending", "blocks": [], "blockedBy": ["1"]}),
         f"todos/{identity}-agent-{identity}.json": _json([{"content": "edit", "status": "pending", "id": "1"}]),
         "teams/shop-team/config.json": _json(team),
+        f"teams/session-{identity[:8]}/inboxes/lead.json": _json(mail),
+        f"jobs/{identity[:8]}/state.json": _json(job),
+        f"jobs/{identity[:8]}/timeline.jsonl": jsonl([{"at": "2026-01-05T10:00:01.000Z", "state": "working"}]),
+        f"jobs/{identity[:8]}/tmp/notes.json": b'{"note":"what the session works with, not about it"}',
+        "jobs/pins.json": b"[]",
+        f"{_folder(name)}/workflows/wf_5f0c0ffe-002.json": b'{"status":"completed"}',
+        f"{_folder(name)}/workflows/scripts/wf_5f0c0ffe-002.js": b"export const meta = {}\n",
         "plans/brave-drawing-heron.md": b"# Plan\n1. Edit the parser\n",
         "stats-cache.json": _json({"version": 1, "lastComputedDate": "2026-01-05", "dailyActivity": []}),
         f"usage-data/session-meta/{identity}.json": b"{}",

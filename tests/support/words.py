@@ -54,7 +54,15 @@ KINDS: Final = (
     "part",
 )
 """`prompt`: any text of a user row. `title`: summaries and titles. `unknown`: records and blocks of other types.
-`agent`: anything in a sub-agent's file. `part`: a part of a camelCase identifier, of any kind of text."""
+`agent`: anything in a sub-agent's file, or that a progress row repeats of it.
+`part`: a part of a camelCase identifier, of any kind of text."""
+
+
+CLIENT_TEXT: Final = frozenset({
+    "prompt_snapshot", "skill_listing", "agent_listing_delta", "deferred_tools_delta", "environment", "session_context",
+    "remote_session_change",
+})  # fmt: skip
+"""Attachments that no search is to find: what the client tells the model in every session."""
 
 
 class _Record(NamedTuple):
@@ -123,9 +131,12 @@ def _record(file: Path, number: int, line: str) -> _Record:
     if not isinstance(row, dict):
         # Empty, damaged, or two on one line. It says something all the same: what stands here is not rare elsewhere.
         return _Record(file, f"{file}:{number}", None, [], line)
-    uuid = row.get("uuid") if isinstance(row.get("uuid"), str) else None
-    pieces = list(_said(row))
-    if file.name.startswith("agent-"):
+    data = row.get("data") if row.get("type") == "progress" else None
+    repeated = data.get("message") if isinstance(data, dict) and data.get("type") == "agent_progress" else None
+    said = repeated if isinstance(repeated, dict) else row
+    uuid = said.get("uuid") if isinstance(said.get("uuid"), str) else None
+    pieces = list(_said(said))
+    if file.name.startswith("agent-") or said is not row:
         pieces = [("agent", text) for _, text in pieces]
     return _Record(file, uuid or _identity(row), uuid, pieces, "\n".join(_strings(row, everything=True)))
 
@@ -160,7 +171,10 @@ def _said(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     elif name == "system":
         yield "system", "\n".join(_strings(row.get("content")))
     elif name == "attachment":
-        yield "attachment", "\n".join(_strings(row.get("attachment"), without=MARKS))
+        body = row.get("attachment") or {}
+        if body.get("type") not in CLIENT_TEXT:
+            said = body.get("prompt") if body.get("type") == "queued_command" else body
+            yield "attachment", "\n".join(_strings(said, without=MARKS))
     elif isinstance(name, str) and name not in OTHERS and not name.startswith("api-request"):
         yield "unknown", "\n".join(_strings({key: row[key] for key in row if key not in ENVELOPE}))
 

@@ -16,8 +16,8 @@ from backscroll.httpd.server import server_config
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.objects import folder_of
 from backscroll.sync.remotes import Remote, RemoteObject, open_remote
-from backscroll.team.device_routes import DeviceRoutes, Spend
-from backscroll.team.limits import Allowance
+from backscroll.team.arrival.device_routes import DeviceRoutes, Spend
+from backscroll.team.people.limits import Allowance
 
 NAMES = ("laptop", "desktop", "fresh", "a")
 

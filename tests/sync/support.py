@@ -1,6 +1,7 @@
 """Devices with real archives and real state, and remotes that fail when they are told to."""
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,14 +17,21 @@ from backscroll.archive.rewriting import Writer
 from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
 from backscroll.files.reading import Bookmark
+from backscroll.library.syncing.trusted_keys import TrustedKeys
+from backscroll.settings import Settings
 from backscroll.sync.bundles import PLAIN, Seal
+from backscroll.sync.consent import agree, stay_until_agreed
+from backscroll.sync.forgotten_elsewhere import ForgottenElsewhere, forget_keys
 from backscroll.sync.objects import folder_of
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import Pulled, has_news, pull
-from backscroll.sync.push import Pushed, Sender, push
+from backscroll.sync.push import push
 from backscroll.sync.remotes import Remote, RemoteObject
+from backscroll.sync.sender import Pushed, Sender
+from backscroll.sync.signing import Signer
 from backscroll.sync.state import SyncState
+from backscroll.sync.trust import Judge
 from backscroll.sync.verify import Verified, verify
 
 Answer = TypeVar("Answer")
@@ -36,7 +44,10 @@ Contents = dict[str, list[bytes]]
 class Device:
     """A machine with a home, an archive, and what it knows of a remote."""
 
-    def __init__(self, root: Path, name: str, *, mode: SyncMode = SyncMode.FULL, seal: Seal = PLAIN) -> None:
+    def __init__(
+        self, root: Path, name: str, *, mode: SyncMode = SyncMode.FULL, seal: Seal = PLAIN, signs: bool = True
+    ) -> None:
+        """A new machine. One of a team server, which knows its devices by their credentials, does not sign."""
         self.root, self.name = root / name, name
         self.home = self.root / "home"
         (self.home / "projects").mkdir(parents=True, exist_ok=True)
@@ -44,8 +55,18 @@ class Device:
         self.mode = mode
         self.key = name.encode()
         self.seal = seal
-        self.device = name
+        self.signer: Signer | None = Signer(hashlib.sha256(self.key).digest()) if signs else None
+        self.machine = name
+        """What it is called on remotes; `sync enroll` gives it another name."""
+        self.device_of: Callable[[str], str] = lambda machine: machine
         self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self.agrees = True
+        """Whether it forgets what other devices ask it to forget, as soon as they do."""
+
+    @property
+    def device(self) -> str:
+        """Its name on the remote."""
+        return self.device_of(self.machine)
 
     @property
     def archive(self) -> Archive:
@@ -94,16 +115,45 @@ class Device:
         finally:
             state.close()
 
+    def withdraw(self, remote: Remote) -> Pushed:
+        """Agree that everything that may not leave any more is withdrawn, and push."""
+        state = SyncState(self.state_path)
+        try:
+            sender = self.sender()
+            agree(state, [one.base for one in stay_until_agreed(sender, state)])
+            return push(sender, remote, state)
+        finally:
+            state.close()
+
     def pull(self, remote: Remote) -> Pulled:
         state = SyncState(self.state_path)
         try:
             with self.writer() as writer:
-                return pull(
+                pulled = pull(
                     lambda: contextlib.nullcontext(writer), remote, state, self.device, self.seal,
-                    is_own=lambda machine: machine == self.name,
+                    is_own=lambda machine: machine == self.name, on_forgotten=self._note_asked, judge=self.judge,
                 )  # fmt: skip
+                if self.agrees and self.asked - writer.forgotten:
+                    pulled.forgotten += forget_keys(writer, self.asked - writer.forgotten)
+                return pulled
         finally:
             state.close()
+
+    @property
+    def judge(self) -> Judge | None:
+        """Judges what others sent; None for one of a team server."""
+        settings = Settings(homes=(), library=self.root, file=self.root / "settings.toml")
+        return Judge(TrustedKeys(settings), self.device_of) if self.signer else None
+
+    @property
+    def asked(self) -> set[str]:
+        """What other devices have asked it to forget."""
+        path = self.root / "asked"
+        return set(path.read_text().split()) if path.exists() else set()
+
+    def _note_asked(self, request: ForgottenElsewhere) -> None:
+        with (self.root / "asked").open("a") as file:
+            file.write("".join(f"{key}\n" for key in request.keys))
 
     def has_news(self, remote: Remote) -> bool:
         state = SyncState(self.state_path)
@@ -121,8 +171,8 @@ class Device:
 
     def sender(self) -> Sender:
         return Sender(
-            self.device, self.name, self.archive, lambda machine: machine == self.name, lambda file: self.mode_of(file),
-            Outgoing(self.key), self.seal, self.clock,
+            self.device, self.machine, self.archive, lambda machine: machine == self.name,
+            lambda file: self.mode_of(file), Outgoing(self.key), self.seal, self.signer, self.clock,
         )  # fmt: skip
 
     def contents(self, device: str) -> Contents:

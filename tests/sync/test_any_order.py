@@ -6,6 +6,7 @@ change; a machine is restored from a backup or has a twin that sends under its n
 """
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -18,14 +19,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from backscroll.archive.forgetting import keys_to_forget
 from backscroll.sync import own_streams, push
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.sync.push import CopiedLibraryError
 from backscroll.sync.remotes import Folder, Remote
 from backscroll.sync.removal import merge_small
+from backscroll.sync.sender import CopiedLibraryError
 from backscroll.sync.state import SyncState
 from backscroll.sync.streams import whole_lines
 from tests.support.samples import TRY_ALL
@@ -166,10 +168,20 @@ class TwoDevices(RuleBasedStateMachine):
                 is_open = version is file.latest and file.gone_since is None
                 if lines and is_json and is_open and not lines[-1].endswith(b"\n"):
                     lines.pop()
-                left = b"".join(outgoing.line(device.mode, line, is_json=is_json) or b"" for line in lines)
+                left = b"".join(_leaving(outgoing, device.mode, line, is_json) for line in lines)
                 if left:
                     found[file.path].append(left)
         return {path: versions for path, versions in found.items() if versions}
+
+
+def _leaving(outgoing: Outgoing, mode: SyncMode, line: bytes, is_json: bool) -> bytes:
+    """What leaves of a line; of a masked record that was cut off, only that there was one."""
+    if mode is SyncMode.REDACTED and is_json and not line.endswith(b"\n"):
+        try:
+            json.loads(line)
+        except ValueError:
+            return outgoing.cut_line(line)
+    return outgoing.line(mode, line, is_json=is_json) or b""
 
 
 class AnyOrder(TwoDevices):
@@ -234,7 +246,42 @@ class AnyOrder(TwoDevices):
                 continue
             assert taken[path][-1] == versions[-1]
             assert all(version in taken[path] for version in versions)
-        assert {path for path, versions in taken.items() if any(versions)} <= set(own)
+        extra = {path for path, versions in taken.items() if any(versions)} - set(own)
+        if not other.agrees:  # what the other machine forgot stays with one that refuses
+            extra -= {path for _, path in self.forgotten}
+        assert not extra
+
+
+class Refusals(AnyOrder):
+    """Machines that refuse to forget what others forgot: everything of theirs stays, here and on the remote."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for device in self.devices.values():
+            device.agrees = False
+
+    @rule(name=NAME)
+    def forget_everything(self, name: str) -> None:
+        """A hostile device asks every other one to forget all of its files."""
+        others = [device for other, device in self.devices.items() if other != name]
+        keys = {key for device in others for key in keys_to_forget((str(device.home), path) for path in FILES)}
+        device = self.devices[name]
+        device.keep()
+        with device.writer() as writer:
+            own = [file for file in writer.files.values() if file.machine == name]
+            # By the ids of their sessions; what else it forgot without a key would be kept again, as another file.
+            gone = [file for file in own if not keys.isdisjoint(keys_to_forget([(file.home, file.path)]))]
+            writer.forget(gone, keys)
+        self.forgotten |= {(name, path) for path in FILES}
+
+    def check(self) -> None:
+        super().check()
+        for name, device in self.devices.items():
+            kept = device.contents(name)
+            for path in FILES:
+                file = device.home / path
+                if (name, path) not in self.forgotten and file.exists() and file.stat().st_size:
+                    assert kept[path][-1] == file.read_bytes()
 
 
 class Copies(TwoDevices):
@@ -258,7 +305,7 @@ class Copies(TwoDevices):
         twin = self._twin(device)
         shutil.rmtree(twin, ignore_errors=True)
         shutil.copytree(device.root, twin)
-        self.twins[name] = device.device
+        self.twins[name] = device.machine
 
     @rule(name=NAME)
     def change_places(self, name: str) -> None:
@@ -269,7 +316,7 @@ class Copies(TwoDevices):
             device.root.rename(aside)
             twin.rename(device.root)
             aside.rename(twin)
-            self.twins[name], device.device = device.device, self.twins[name]
+            self.twins[name], device.machine = device.machine, self.twins[name]
 
     @rule(name=NAME, path=PATH, times=st.integers(1, 3))
     def grow_apart(self, name: str, path: str, times: int) -> None:
@@ -302,7 +349,7 @@ class Copies(TwoDevices):
         except CopiedLibraryError:
             self._remove_state(device)
             self.names += 1
-            device.device = f"{device.name}-{self.names}"
+            device.machine = f"{device.name}-{self.names}"
             device.push(remote)
         self.sent |= {
             (device.name, path, version) for path, versions in self._outgoing(device).items() for version in versions
@@ -324,7 +371,7 @@ class Copies(TwoDevices):
         ]
 
 
-for machine in (AnyOrder, Copies):
+for machine in (AnyOrder, Refusals, Copies):
     machine.TestCase.settings = settings(
         max_examples=max(1, STEPS // 2 // STEPS_EACH),
         stateful_step_count=STEPS_EACH,
@@ -332,4 +379,5 @@ for machine in (AnyOrder, Copies):
         suppress_health_check=list(HealthCheck),
     )
 TestAnyOrder = AnyOrder.TestCase
+TestRefusals = Refusals.TestCase
 TestCopies = Copies.TestCase

@@ -101,6 +101,45 @@ def test_metrics_have_no_text_but_names_of_tools_and_models(value: object) -> No
     assert set(kept) == {"type", "uuid", "message", "cwd"}
 
 
+def test_metrics_have_the_usage_of_agents_whose_answers_are_only_in_progress_rows() -> None:
+    answer = {
+        "type": "assistant", "uuid": "n", "requestId": "r", "timestamp": "2026-01-02T03:04:05Z", "text": "zanzibar",
+        "message": {
+            "id": "m", "model": "claude-x", "usage": {"output_tokens": 5},
+            "content": [{"type": "text", "text": "zanzibar"},
+                        {"type": "tool_use", "id": "t", "name": "Glob", "input": "zanzibar"}],
+        },
+    }  # fmt: skip
+    data = {"type": "agent_progress", "prompt": "zanzibar", "agentId": "a", "message": answer}
+    row = {"type": "progress", "uuid": "u", "parentToolUseID": "p", "slug": "zanzibar", "data": data}
+    outgoing = Outgoing(KEY)
+    left = outgoing.line(SyncMode.METRICS, json.dumps(row).encode() + b"\n", is_json=True)
+    assert left is not None
+    assert b"zanzibar" not in left
+    kept = json.loads(left)["data"]["message"]
+    assert kept["message"]["usage"] == {"output_tokens": 5}
+    assert kept["message"]["content"][1] == {"type": "tool_use", "id": "t", "name": "Glob"}
+    for other in ({**data, "type": "bash_progress"}, {**data, "message": "zanzibar"}, "zanzibar", None):
+        line = json.dumps({**row, "data": other}).encode() + b"\n"
+        assert outgoing.line(SyncMode.METRICS, line, is_json=True) is None
+
+
+def test_metrics_have_the_totals_of_the_client() -> None:
+    used = {"inputTokens": 3, "costUSD": 0.5, "webSearchRequests": "zanzibar", "note": "zanzibar"}
+    row = {"type": "cost-state", "sessionId": "s", "startTime": 1, "note": "zanzibar", "modelUsage": {"claude-x": used}}
+    outgoing = Outgoing(KEY)
+    left = outgoing.line(SyncMode.METRICS, json.dumps(row).encode() + b"\n", is_json=True)
+    assert left is not None
+    assert json.loads(left) == {
+        "type": "cost-state", "sessionId": "s", "startTime": 1,
+        "modelUsage": {"claude-x": {"inputTokens": 3, "costUSD": 0.5}},
+    }  # fmt: skip
+    for odd in (None, "zanzibar", {"claude-x": "zanzibar"}):
+        left = outgoing.line(SyncMode.METRICS, json.dumps({**row, "modelUsage": odd}).encode(), is_json=True)
+        assert left is not None
+        assert json.loads(left)["modelUsage"] == {}
+
+
 def test_metrics_leave_out_what_is_not_counted_and_hide_the_path(tmp_path: Path) -> None:
     remote = Folder(tmp_path / "remote")
     laptop = Device(tmp_path, "laptop", mode=SyncMode.METRICS)

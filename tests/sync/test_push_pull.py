@@ -9,9 +9,9 @@ from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import KINDS
-from backscroll.sync.push import CopiedLibraryError
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Folder, Remote
 from backscroll.sync.removal import merge_small
+from backscroll.sync.sender import CopiedLibraryError
 from tests.sync.support import EACH_REMOTE, SESSION, CutRemote, Device
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)
@@ -179,16 +179,6 @@ def test_a_copied_library_is_told(remote: Remote, laptop: Device, tmp_path: Path
         laptop.push(remote)
 
 
-def test_what_is_switched_off_is_removed_from_the_remote(remote: Remote, laptop: Device) -> None:
-    laptop.write(ONE, LINE % 1)
-    sync(remote, laptop)
-    laptop.mode = SyncMode.OFF
-    assert laptop.push(remote).removed == 1
-    fresh = Device(laptop.root.parent, "fresh")
-    fresh.pull(remote)
-    assert fresh.contents("laptop") == {}
-
-
 def test_small_objects_are_merged_and_nothing_is_missing_meanwhile(
     remote: Remote, laptop: Device, desktop: Device
 ) -> None:
@@ -239,7 +229,7 @@ def test_content_that_was_replaced_leaves_the_remote_although_the_state_was_lost
     sync(remote, laptop)
     laptop.forget(ONE)
     cut = CutRemote(remote)
-    cut.fails_in, cut.loses_answer = 3, True  # the shortened object is there, and the old one is too
+    cut.fails_in, cut.loses_answer = 2, True  # the shortened object is there, and the old one is too
     with pytest.raises(Exception):  # noqa: B017
         laptop.push(cut)
     assert cut.requests[-1] == "put"
@@ -299,3 +289,21 @@ def test_files_of_a_kind_that_this_version_does_not_know_are_left_for_one_that_d
     assert desktop.contents("laptop") == before | {newer: [b"first second"]}
     assert not desktop.has_news(remote)
     assert desktop.pull(remote).size == 0
+
+
+def test_what_another_device_forgot_is_asked_and_nothing_is_removed(tmp_path: Path) -> None:
+    remote, laptop, desktop = Folder(tmp_path / "remote"), Device(tmp_path, "laptop"), Device(tmp_path, "desktop")
+    desktop.agrees = False
+    for device in (laptop, desktop):
+        device.append(ONE, LINE % 1)
+    sync(remote, laptop, desktop)
+    laptop.forget(ONE)
+    sync(remote, laptop, desktop)
+    assert desktop.asked == laptop.archive.forgotten != set()
+    assert not desktop.archive.forgotten
+    assert desktop.contents("desktop") == desktop.contents("laptop") == {ONE: [LINE % 1]}
+    assert desktop.verify(remote, deep=True).is_whole
+    # A device that sends everything again does not make it forget either.
+    desktop.state_path.unlink()
+    sync(remote, laptop, desktop)
+    assert desktop.contents("desktop") == {ONE: [LINE % 1]}

@@ -9,8 +9,8 @@ from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.sync.bundles import NO_BUNDLE, Index, encode_bundle
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.remotes import Folder, Remote, open_remote
-from backscroll.team.limits import Allowance
-from backscroll.team.rates import TooMuchError
+from backscroll.team.people.limits import Allowance
+from backscroll.team.people.rates import TooMuchError
 from tests.sync.served import taking_objects
 from tests.sync.support import EACH_REMOTE
 

@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from backscroll.errors import UsageError
 from backscroll.sync.bundles import DamagedBundleError
+from backscroll.sync.key_object import key_of
 from backscroll.sync.remotes import Folder
-from backscroll.sync.sealing import KEY_OBJECT, hidden_device, key_of, seal_with
+from backscroll.sync.sealing import KEY_OBJECT, hidden_device, seal_with
 from tests.sync.support import SESSION, Device
 
 TEXT = b'{"type":"user","cwd":"/work/marzipan","message":{"content":"the word is marzipan"}}\n'
@@ -21,7 +22,7 @@ TEXT = b'{"type":"user","cwd":"/work/marzipan","message":{"content":"the word is
 
 def sealed_device(tmp_path: Path, name: str, key: bytes) -> Device:
     device = Device(tmp_path, name, seal=seal_with(key))
-    device.device = hidden_device(key, name)
+    device.device_of = lambda machine: hidden_device(key, machine)
     return device
 
 
@@ -122,3 +123,25 @@ def test_an_independent_reader_reads_what_the_reference_describes(remote: Folder
     assert index["machine"] == "laptop"
     told = f"{entry['stream']} 0 1 {len(TEXT)} {hashlib.sha256(TEXT).hexdigest()}"
     assert hashlib.sha256(told.encode()).hexdigest() == entry["head"]
+
+
+def test_a_long_line_is_decrypted_piece_by_piece_and_a_changed_one_is_refused(remote: Folder, tmp_path: Path) -> None:
+    key = key_of(remote, "correct horse")
+    assert key is not None
+    laptop, desktop, other = (sealed_device(tmp_path, name, key) for name in ("laptop", "desktop", "other"))
+    line = b'{"type":"user","text":"' + b"".join(
+        hashlib.sha256(b"%d" % n).digest().hex().encode() for n in range(60_000)
+    )
+    line += b'"}\n'
+    laptop.write(SESSION.format(1), line)
+    laptop.keep()
+    laptop.push(remote)
+    assert desktop.pull(remote).problems == []
+    assert desktop.contents("laptop") == {SESSION.format(1): [line]}
+    (one,) = [one for one in remote.list() if one.name != KEY_OBJECT]
+    path = remote.root / one.name
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+    assert "not sealed with this passphrase" in "".join(other.pull(remote).problems)
+    assert other.contents("laptop") == {}

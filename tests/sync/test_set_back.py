@@ -1,12 +1,14 @@
 """A machine that was set back, lost its archive, or has a twin: nothing leaves the remote, and the user is told."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
 import pytest
 
-from backscroll.sync.push import CopiedLibraryError
 from backscroll.sync.remotes import Remote
+from backscroll.sync.sender import CopiedLibraryError
+from backscroll.sync.signing import Signer
 from tests.sync.support import SESSION, Device
 
 ONE, TWO, THREE = (SESSION.format(number) for number in (1, 2, 3))
@@ -50,11 +52,43 @@ def test_what_a_machine_that_was_set_back_does_not_have_stays_on_the_remote(
 ) -> None:
     set_back(remote, laptop)
     for _ in range(2):
-        assert send(remote, laptop) == 1
+        assert send(remote, laptop) == 2, "it has less of ONE, and nothing of THREE"
         assert taken(remote, tmp_path) == {ONE: [LINE % 1 + LINE % 3], TWO: [LINE % 2], THREE: [LINE % 4]}
     laptop.append(TWO, LINE % 5)
-    assert send(remote, laptop) == 1
+    assert send(remote, laptop) == 2
     assert taken(remote, tmp_path)[TWO] == [LINE % 2 + LINE % 5]
+
+
+@pytest.mark.parametrize("signs_first", [True, False], ids=["signed", "signed-later"])
+def test_what_a_machine_sent_before_it_was_set_up_anew_from_an_older_backup_stays(
+    remote: Remote, laptop: Device, tmp_path: Path, signs_first: bool
+) -> None:
+    laptop.write(ONE, LINE % 1)
+    signer = laptop.signer
+    laptop.signer = signer if signs_first else None
+    send(remote, laptop)
+    backup = tmp_path / "backup"
+    shutil.copytree(laptop.root / "archive", backup)
+    laptop.signer = signer
+    laptop.write(TWO, LINE % 2)
+    send(remote, laptop)
+    stored = {one.name: remote.get(one.name) for one in remote.list()}
+    shutil.rmtree(laptop.root)
+    anew = Device(tmp_path, "laptop")
+    shutil.copytree(backup, anew.root / "archive")
+    anew.key = b"made anew"
+    anew.signer = Signer(hashlib.sha256(anew.key).digest())
+    for _ in range(2):
+        with pytest.raises(CopiedLibraryError, match="sync enroll"):
+            anew.push(remote)
+    assert {one.name: remote.get(one.name) for one in remote.list()} == stored
+    anew.machine = "laptop-2"  # as `sync enroll` does
+    shutil.rmtree(anew.state_path.parent)
+    anew.write(THREE, LINE % 3)
+    send(remote, anew)
+    anew.pull(remote)
+    assert taken(remote, tmp_path, "laptop") == {ONE: [LINE % 1], TWO: [LINE % 2]}
+    assert TWO in anew.contents("laptop-copy")
 
 
 def test_a_file_that_grows_as_before_goes_on(remote: Remote, laptop: Device, tmp_path: Path) -> None:
@@ -77,11 +111,39 @@ def test_a_file_that_grows_otherwise_is_told_and_nothing_is_lost_under_a_new_nam
         laptop.push(remote)
     assert taken(remote, tmp_path)[ONE] == [LINE % 1 + LINE % 3]
     shutil.rmtree(laptop.state_path.parent)  # as `sync enroll` does
-    laptop.device = "laptop-2"
+    laptop.machine = "laptop-2"
     assert send(remote, laptop) == 0
     assert laptop.pull(remote).problems == []
     assert laptop.contents("laptop-copy") == {ONE: [LINE % 1 + LINE % 3], TWO: [LINE % 2], THREE: [LINE % 4]}
     assert laptop.contents("laptop") == {ONE: [LINE % 1 + LINE % 7 * 2], TWO: [LINE % 2]}
+
+
+@pytest.mark.parametrize("phases", [1, 3], ids=["as long", "shorter"])
+def test_a_machine_that_was_set_back_with_the_remote_is_followed_before_it_sends_more(
+    remote: Remote, laptop: Device, tmp_path: Path, phases: int
+) -> None:
+    laptop.write(ONE, LINE % 1)
+    send(remote, laptop)
+    desktop = Device(tmp_path, "desktop")
+    desktop.pull(remote)
+    yesterday = {one.name: remote.get(one.name) for one in remote.list()}
+    for number in range(phases):
+        laptop.append(ONE, LINE % (10 + number))
+        send(remote, laptop)
+        desktop.pull(remote)
+    for one in [*remote.list()]:
+        remote.delete(one.name)
+    for name, data in yesterday.items():
+        remote.put(name, data)
+    desktop.pull(remote)
+    assert desktop.contents("laptop") == laptop.contents("laptop")
+    shutil.rmtree(laptop.state_path.parent)
+    laptop.append(ONE, LINE % 1234567)
+    send(remote, laptop)
+    assert desktop.has_news(remote)
+    assert desktop.pull(remote).problems == []
+    assert desktop.contents("laptop") == laptop.contents("laptop")
+    assert not desktop.has_news(remote)
 
 
 def test_a_copy_whose_file_is_shorter_and_another_is_told_at_once(remote: Remote, laptop: Device) -> None:

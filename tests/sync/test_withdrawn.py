@@ -26,7 +26,7 @@ def test_what_was_taken_back_is_removed_and_nothing_else(tmp_path: Path, is_merg
         laptop.push(remote)
     server.pull(remote)
     laptop.mode_of = lambda file: SyncMode.OFF if file.path == ONE else SyncMode.FULL
-    assert laptop.push(remote).removed == 1
+    assert laptop.withdraw(remote).removed == 1
     if is_merged:
         assert merge_small(remote, "laptop", most=1) == 1
         assert [one.revision for one in devices_in(remote.list())["laptop"]] == [0]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from backscroll.demo.sample import PACKED, unpack
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.database import Database
-from backscroll.team.demo_team import make_demo_team
-from backscroll.team.people import Person, person_named
-from backscroll.team.serve import prepare
+from backscroll.team.database.connections import Database
+from backscroll.team.operating.demo_team import make_demo_team
+from backscroll.team.operating.server_database import prepare
+from backscroll.team.people.accounts import Person, person_named
 from tests.support.postgres import fresh_database
 from tests.team.served import Browser, Served, serving
 

@@ -19,11 +19,12 @@ from backscroll.archive.rewriting import Writer
 from backscroll.sync.http_remote import HttpRemote
 from backscroll.sync.remotes import Folder, open_remote
 from backscroll.sync.state import SyncState
-from backscroll.team.database import Database
-from backscroll.team.libraries import Libraries
-from backscroll.team.serve import ServerPlace, StartedServer, serve_web
-from backscroll.team.web_role import as_web
-from backscroll.team.worker import Worker
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.database.connections import Database
+from backscroll.team.database.web_role import as_web
+from backscroll.team.operating.server_database import ServerPlace
+from backscroll.team.operating.worker import Worker
+from backscroll.team.serving.web_server import StartedServer, serve_web
 
 PASSED = [0]
 IS_COUNTING = threading.Event()
@@ -110,7 +111,7 @@ def client(root: str, name: str, url: str, secret: str) -> None:
     """Push what a machine has."""
     from tests.sync.support import Device
 
-    Device(Path(root), name).push(open_remote(url, secret))
+    Device(Path(root), name, signs=False).push(open_remote(url, secret))
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backscroll.sync.remotes import Remote, open_remote
-from backscroll.team.devices import new_device
-from backscroll.team.people import Person, person_of
+from backscroll.team.arrival.devices import new_device
+from backscroll.team.people.accounts import Person, person_of
 from tests.support.homes import session_file
 from tests.sync.support import Device
 from tests.team.served import PASSWORD, Served, member
@@ -31,7 +31,7 @@ class Machine:
 def machine_of(served: Served, person: Person, folder: Path, name: str = "laptop") -> Machine:
     with served.context.database.transaction() as connection:
         let_in = new_device(connection, person, name)
-    device = Device(folder, let_in.device)
+    device = Device(folder, let_in.device, signs=False)
     return Machine(device, open_remote(served.url, let_in.secret), let_in.secret)
 
 

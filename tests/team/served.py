@@ -11,14 +11,16 @@ from pathlib import Path
 import httpx
 
 from backscroll.sync.remotes import open_remote
-from backscroll.team.context import TeamContext
-from backscroll.team.database import Database
-from backscroll.team.jobs import CHANNEL
-from backscroll.team.joining import accept
-from backscroll.team.oidc import OidcSettings
-from backscroll.team.people import Person, invite
-from backscroll.team.serve import ServerPlace, StartedServer, first_path, prepare, run_worker, serve_web
-from backscroll.team.web_role import as_web
+from backscroll.team.database.connections import Database
+from backscroll.team.database.jobs import CHANNEL
+from backscroll.team.database.web_role import as_web
+from backscroll.team.operating.server_database import ServerPlace, prepare
+from backscroll.team.people.accounts import Person
+from backscroll.team.people.context import TeamContext
+from backscroll.team.people.invitations import accept, invite
+from backscroll.team.people.oidc import OidcSettings
+from backscroll.team.serving.processes import run_worker
+from backscroll.team.serving.web_server import StartedServer, first_path, serve_web
 
 PASSWORD = "correct horse battery"
 

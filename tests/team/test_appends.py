@@ -12,15 +12,15 @@ import pytest
 from backscroll.library.indexing.warm_chats import WarmChats
 from backscroll.store.base import Store
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.libraries import Libraries
-from backscroll.team.worker import Worker
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.operating.worker import Worker
 from tests.support.postgres import fresh_database, running_postgres
 from tests.team.sending import Machine, invited, machine_of
 from tests.team.served import Served, serving
 
 __all__ = ["running_postgres"]
 BEGUN = "@ cwd=/home/dev/shop\na0 <- - user: begin with zyx0\nb0 <- a0 assistant(m0): begun"
-MOST_IN_WORKER = 46
+MOST_IN_WORKER = 45
 MOST_IN_WEB = 4
 """Statements of an append of two records. Where hundreds of machines append, this decides how many a server can have: a
 statement costs about as much CPU time in our process and in PostgreSQL, whatever it does. If a change needs one more,
@@ -93,8 +93,10 @@ def test_an_append_takes_few_statements(served: Served, tmp_path: Path, monkeypa
         append(machine, 3)
         finish(worker)
     assert len(statements["web"]) <= MOST_IN_WEB, statements["web"]
-    assert len(statements["worker"]) <= MOST_IN_WORKER, "\n".join(statements["worker"])
-    assert len(statements["worker"]) > MOST_IN_WORKER // 2  # they are counted at all
+    # A worker may look for a job once more in between, and find none.
+    work = [statement for statement in statements["worker"] if not statement.startswith("update job set due")]
+    assert len(work) <= MOST_IN_WORKER, "\n".join(work)
+    assert len(work) > MOST_IN_WORKER // 2  # they are counted at all
 
 
 def chats(served: Served) -> tuple[object, ...]:

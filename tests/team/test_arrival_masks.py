@@ -19,13 +19,13 @@ from backscroll.files.reading import Bookmark
 from backscroll.settings import Settings
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
-from backscroll.team import arrival_masks
-from backscroll.team.arrival_masks import ArrivalMasks
-from backscroll.team.database import Database
-from backscroll.team.export_history import export_history
-from backscroll.team.libraries import Libraries
-from backscroll.team.mask_library import mask_archive
-from backscroll.team.people import Person, people
+from backscroll.team.arrival import masks as arrival_masks
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.arrival.mask_library import mask_archive
+from backscroll.team.arrival.masks import ArrivalMasks
+from backscroll.team.database.connections import Database
+from backscroll.team.operating.export_history import export_history
+from backscroll.team.people.accounts import Person, people
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
 from tests.support.processes import until

@@ -10,14 +10,14 @@ import pytest
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.sync.remotes import Remote, open_remote
-from backscroll.team.audit import broken_at
-from backscroll.team.backup import DamagedBackupError, check_backup
-from backscroll.team.backup_place import open_backup
-from backscroll.team.database import Database
-from backscroll.team.ledger import LEDGER
-from backscroll.team.libraries import Libraries
-from backscroll.team.restore import restore_server
-from backscroll.team.serve import prepare
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.database.audit import broken_at
+from backscroll.team.database.connections import Database
+from backscroll.team.keeping.erasures import LEDGER
+from backscroll.team.operating.backup import DamagedBackupError, check_backup
+from backscroll.team.operating.backup_place import open_backup
+from backscroll.team.operating.restore import restore_server
+from backscroll.team.operating.server_database import prepare
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
@@ -58,6 +58,11 @@ def backup(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
         for name in ("ada", "bob"):
             browsers[name].submit("/prompts", name="count", text=f"count {{{{what}}}} of {name}", tags="zoo, sums")
             browsers[name].submit("/prompts/count", action="share", audience="org")
+        with served.context.database.transaction() as connection:
+            connection.execute(
+                "insert into backscroll.first_chats"
+                " select id, 'a session', 'its first chat' from person where handle = 'bob'"
+            )
         words = ("--data", folder / "server", "--database", url)
         done = run_command("server", "backup", folder / "backup", "--with-objects", *words)
         assert done.returncode == 0, done.stderr
@@ -94,6 +99,8 @@ def test_a_restored_server_has_everything_but_the_erased(
             assert served.browser().submit("/sign-in", handle="ada", password=PASSWORD).url.path == "/sign-in"
             with served.context.database.transaction() as connection:
                 assert broken_at(connection, 1) is None
+                joined = connection.execute("select session, chat from backscroll.first_chats").fetchall()
+                assert ("a session", "its first chat") in joined, "it says which chats became one"
             invited(served, "dora")  # numbers go on where they were
         again = run_command("server", "restore", backup.folder, "--data", tmp_path / "new", "--database", url)
         assert again.returncode == 2
@@ -110,7 +117,7 @@ def test_an_interrupted_restore_shows_nothing_of_the_erased(
     def dies(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("backscroll.team.restore.erase_person", dies)
+    monkeypatch.setattr("backscroll.team.operating.restore.erase_person", dies)
     with fresh_database(postgres) as url:
         database = Database(url)
         prepare(database)

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
-from backscroll.team.serve import ServerPlace, open_database
+from backscroll.team.operating.server_database import ServerPlace, open_database
 from tests.support.command import run_command
 from tests.support.processes import until
 from tests.sync.support import SESSION, Device
@@ -35,7 +35,7 @@ def folder() -> Iterator[Path]:
 
 def test_one_command_serves_takes_and_indexes_and_ends_with_ctrl_c(folder: Path, postgres: EmbeddedPostgres) -> None:
     del postgres  # where PostgreSQL cannot run, this is skipped
-    device = Device(folder, "admin/laptop")
+    device = Device(folder, "admin/laptop", signs=False)
     device.write(SESSION.format(1), b'{"type":"user","uuid":"u","message":{"role":"user","content":"hello zebra"}}\n')
     device.keep()
     server = subprocess.Popen(

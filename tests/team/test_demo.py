@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.demo_team import PEOPLE
+from backscroll.team.operating.demo_team import PEOPLE
 from tests.support.command import run_command
 
 PATIENCE = 120

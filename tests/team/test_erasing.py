@@ -13,14 +13,14 @@ from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Folder, Remote
-from backscroll.team.audit import broken_at
-from backscroll.team.database import Database
-from backscroll.team.erase_person import erase_person
-from backscroll.team.erasures import ask_erasure, erasure_of
-from backscroll.team.holds import HeldError, place_hold
-from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, new_org, new_person, person_of
-from backscroll.team.worker import Worker
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.database.audit import broken_at
+from backscroll.team.database.connections import Database
+from backscroll.team.keeping.erase_person import erase_person
+from backscroll.team.keeping.erasures import ask_erasure, erasure_of
+from backscroll.team.keeping.holds import HeldError, place_hold
+from backscroll.team.operating.worker import Worker
+from backscroll.team.people.accounts import Person, new_org, new_person, person_of
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database

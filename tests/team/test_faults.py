@@ -18,10 +18,10 @@ from backscroll.errors import BackscrollError, Busy, StorageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.objects import ROOT
 from backscroll.sync.remotes import Folder, RemoteObject, open_remote
-from backscroll.team.erasures import ask_erasure
-from backscroll.team.libraries import Libraries
-from backscroll.team.people import Person, person_of
-from backscroll.team.worker import Worker
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.keeping.erasures import ask_erasure
+from backscroll.team.operating.worker import Worker
+from backscroll.team.people.accounts import Person, person_of
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.processes import until
 from tests.support.samples import some
@@ -262,8 +262,10 @@ class FailingFolder(Folder):
 def test_an_object_store_that_fails_delays_and_loses_nothing(
     postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backscroll.team.serve.open_remote", lambda address: FailingFolder(Path(address)))
-    monkeypatch.setattr("backscroll.team.worker.LOOK_SECONDS", 0.2)
+    for module in ("web_server", "processes"):
+        name = f"backscroll.team.serving.{module}.open_remote"
+        monkeypatch.setattr(name, lambda address: FailingFolder(Path(address)))
+    monkeypatch.setattr("backscroll.team.operating.worker.LOOK_SECONDS", 0.2)
     FailingFolder.failing.set()  # already when the worker starts
     with fresh_database(postgres) as url, serving(url, tmp_path / "server") as served:
         (ada,) = invited(served, "ada")
@@ -284,7 +286,7 @@ def _restart(postgres: EmbeddedPostgres) -> None:
 
 @pytest.mark.all
 def test_a_database_that_restarts_under_load_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backscroll.team.worker.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("backscroll.team.operating.worker.LOOK_SECONDS", 0.2)
     with running_postgres() as postgres, serving(postgres.url(), tmp_path / "server") as served:
         (ada,) = invited(served, "ada")
         machine = machine_of(served, ada, tmp_path / "machines")

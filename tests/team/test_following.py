@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team import viewers
-from backscroll.team.shares import share
+from backscroll.team.reading import viewer_pool
+from backscroll.team.reading.shares import share
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_path
 from tests.support.postgres import fresh_database, running_postgres
@@ -152,10 +152,10 @@ def test_a_chat_that_nobody_looks_at_costs_nothing_when_it_grows(
     cursor_of(served.signed_in("ada"))
     heard: list[str] = []
     statements: list[str] = []
-    told, execute = viewers.Viewers.told, psycopg.Cursor.execute
+    told, execute = viewer_pool.ViewerPool.on_notice, psycopg.Cursor.execute
     is_telling: list[int] = []
 
-    def listening(found: viewers.Viewers, notice: str) -> None:
+    def listening(found: viewer_pool.ViewerPool, notice: str) -> None:
         is_telling.append(threading.get_ident())
         told(found, notice)
         is_telling.pop()
@@ -167,7 +167,7 @@ def test_a_chat_that_nobody_looks_at_costs_nothing_when_it_grows(
         return execute(cursor, query, *values, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(viewers.Viewers, "told", listening)
+        patch.setattr(viewer_pool.ViewerPool, "on_notice", listening)
         patch.setattr(psycopg.Cursor, "execute", counted)
         append(machine, 1)
         finish(worker)
@@ -184,7 +184,7 @@ def test_a_stream_that_comes_back_to_another_viewer_reloads(
     for person in people:
         append(machine_of(served, person, tmp_path / person.handle), 0)
         finish(worker)
-    monkeypatch.setattr(viewers, "MAX_OPEN", 1)
+    monkeypatch.setattr(viewer_pool, "MAX_OPEN", 1)
     ada, bob = (served.signed_in(person.handle) for person in people)
     first, last = first_event(ada, "")
     assert '"again":false' in first

@@ -11,7 +11,7 @@ import pytest
 
 from backscroll.library.prompts.prompt_file import PromptFile
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.claudelens import read_claudelens
+from backscroll.team.operating.claudelens import read_claudelens
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file

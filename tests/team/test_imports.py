@@ -12,11 +12,11 @@ from backscroll.library.archives import find_archive
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
-from backscroll.team.arrival_masks import ArrivalMasks
-from backscroll.team.holds import place_hold, release_hold
-from backscroll.team.libraries import Libraries
-from backscroll.team.people import person_of
-from backscroll.team.session_copies import CopyState, compared
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.arrival.masks import ArrivalMasks
+from backscroll.team.keeping.holds import place_hold, release_hold
+from backscroll.team.operating.session_copies import CopyState, compared
+from backscroll.team.people.accounts import person_of
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from backscroll.errors import StorageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.database import Database
-from backscroll.team.job_log import JobLog, JsonFormatter
-from backscroll.team.libraries import Libraries
-from backscroll.team.metrics import _text
-from backscroll.team.worker import Worker
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.database.connections import Database
+from backscroll.team.operating.job_log import JobLog, JsonFormatter
+from backscroll.team.operating.metrics import _text
+from backscroll.team.operating.worker import Worker
 from tests.support.postgres import fresh_database
 from tests.team.sending import invited, machine_of
 from tests.team.served import serving

@@ -11,10 +11,10 @@ from backscroll.errors import BackscrollError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import folder_of
-from backscroll.team import limits, rates
-from backscroll.team.limits import Allowance, Limits, parsed_limit
-from backscroll.team.people import Person
-from backscroll.team.sessions import KeyUse, new_key
+from backscroll.team.people import limits, rates
+from backscroll.team.people.accounts import Person
+from backscroll.team.people.limits import Allowance, Limits, parsed_limit
+from backscroll.team.people.sessions import KeyUse, new_key
 from tests.support.homes import session_path
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
@@ -67,9 +67,9 @@ def test_without_room_nothing_is_lost_and_forgetting_makes_room(served: Served, 
     headers = {"authorization": f"Bearer {first.secret}"}
     name = f"{folder_of('ada/laptop')}000001-00000000/0000000099-0000000099.1"
     address = f"{served.url}/sync/v1/objects/{quote(name)}"
-    data = bundle("x" * 200, number=99, device="ada/laptop", machine="ada/laptop")
+    data = bundle("x" * 40, number=99, device="ada/laptop", machine="ada/laptop")
     answer = httpx.put(address, content=data, headers=headers, trust_env=False)
-    assert answer.status_code == 507
+    assert answer.status_code == 507, answer.text
     assert int(answer.headers["retry-after"]) > 0
 
     first.device.delete(session_path("a"))

@@ -14,19 +14,22 @@ from backscroll.errors import Busy
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import folder_of
-from backscroll.team.arrival_limits import CROWDED, ArrivalLimits, Values
-from backscroll.team.database import Database
-from backscroll.team.devices import MAX_OF_ADDRESS, ask, collect
-from backscroll.team.guesses import TRIES, TRIES_THROUGH, Guesses, know_browser
-from backscroll.team.jobs import Leases, next_job, want
-from backscroll.team.proxies import CountedAddress, counted_address, networks_of
-from backscroll.team.rates import TooMuchError
-from backscroll.team.secrets import hash_password, is_outdated, is_password
+from backscroll.team.arrival.devices import MAX_OF_ADDRESS, collect, request_access
+from backscroll.team.arrival.line_limits import CROWDED, LineLimits, Values
+from backscroll.team.database.connections import Database
+from backscroll.team.database.jobs import Leases, enqueue, next_job
+from backscroll.team.people import secrets as team_secrets
+from backscroll.team.people.client_address import CountedAddress, counted_address, networks_of
+from backscroll.team.people.failed_sign_ins import TRIES, TRIES_THROUGH, FailedSignIns, know_browser
+from backscroll.team.people.rates import TooMuchError
+from backscroll.team.people.secrets import hash_password, is_outdated, is_password
 from tests.support.homes import session_path
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.processes import until
 from tests.team.sending import invited, machine_of
 from tests.team.served import PASSWORD, Served, serving
+
+USUAL_WORK = {name: getattr(team_secrets, name) for name in ("ITERATIONS", "MEMORY_KIB")}
 
 SAID = "@ cwd=/home/dev/shop\na <- - user: why is the zyxparser slow\nb <- a assistant(m1): it reads every line twice"
 ONE, OTHER = CountedAddress("203.0.113.7"), CountedAddress("198.51.100.1")
@@ -42,7 +45,7 @@ def served(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
 def _fails(database: Database, handle: str, counted: CountedAddress, browser: str = "") -> bool:
     """One failed attempt; whether it was refused before it was tried."""
     with database.transaction() as connection:
-        guesses = Guesses(connection, handle, counted, browser)
+        guesses = FailedSignIns(connection, handle, counted, browser)
         try:
             guesses.check()
         except TooMuchError:
@@ -97,13 +100,13 @@ def test_what_an_untrusted_proxy_says_tells_people_apart_and_is_not_believed_for
 def test_machines_of_one_address_leave_room_for_others(served: Served) -> None:
     database = served.context.database
     with database.transaction() as connection:
-        waiting = [ask(connection, "m", "203.0.113.7") for _ in range(MAX_OF_ADDRESS)]
+        waiting = [request_access(connection, "m", "203.0.113.7") for _ in range(MAX_OF_ADDRESS)]
         with pytest.raises(TooMuchError):
-            ask(connection, "m", "203.0.113.7")
-        ask(connection, "m", "198.51.100.1")
+            request_access(connection, "m", "203.0.113.7")
+        request_access(connection, "m", "198.51.100.1")
         connection.execute("update device_request set polled = polled - interval '1 minute'")
         assert collect(connection, waiting[0].secret) is None  # it still asks
-        ask(connection, "m", "203.0.113.7")
+        request_access(connection, "m", "203.0.113.7")
         asking = {row[0] for row in connection.execute("select code from device_request")}
         assert waiting[0].code in asking
         assert len(asking & {one.code for one in waiting}) == MAX_OF_ADDRESS - 1
@@ -116,7 +119,7 @@ def test_the_lease_of_a_job_is_renewed_while_it_runs(served: Served) -> None:
     keeping.start()
     with database.transaction() as connection:
         connection.execute("delete from job")
-        want(connection, "test", "long")
+        enqueue(connection, "test", "long")
 
     def due() -> object:
         with database.connection() as connection:
@@ -132,7 +135,7 @@ def test_the_lease_of_a_job_is_renewed_while_it_runs(served: Served) -> None:
                 with next_job(database, leases) as other:
                     assert other is None
             with database.transaction() as connection:
-                want(connection, "test", "long")  # what is wanted meanwhile is due at once
+                enqueue(connection, "test", "long")  # what is wanted meanwhile is due at once
             leases.renew()
             with database.connection() as connection:
                 row = connection.execute("select due <= now() from job where kind = 'test'").fetchone()
@@ -162,8 +165,13 @@ def test_a_replay_adds_nothing_to_what_was_ever_sent(served: Served, tmp_path: P
     assert sent() == before
 
 
-def test_passwords_are_in_the_standard_encoding_and_older_ones_are_hashed_again(served: Served) -> None:
+def test_passwords_are_in_the_standard_encoding_and_older_ones_are_hashed_again(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from argon2.low_level import Type, hash_secret_raw
+
+    for name, number in USUAL_WORK.items():
+        monkeypatch.setattr(team_secrets, name, number)
 
     salt = secrets.token_bytes(16)
     key = hash_secret_raw(PASSWORD.encode(), salt, 2, 19 * 1024, 1, 32, Type.ID)
@@ -238,8 +246,8 @@ def test_a_database_that_is_away_is_told_without_its_address(tmp_path: Path, mon
 def test_a_long_line_arrives_as_it_was_sent(served: Served, tmp_path: Path) -> None:
     """Longer than a segment, so that it is taken piece by piece, and again after a crash."""
     from backscroll.library.archives import find_archive
-    from backscroll.team.libraries import Libraries
-    from backscroll.team.worker import take
+    from backscroll.team.arrival.intake import take
+    from backscroll.team.arrival.libraries import Libraries
 
     (eve,) = invited(served, "eve")
     machine = machine_of(served, eve, tmp_path / "machines")
@@ -274,11 +282,11 @@ def test_values_are_counted_outside_of_strings_wherever_a_line_is_cut(text: byte
 def test_a_crowded_line_is_withheld_and_nothing_else() -> None:
     crowded = b'{"x":[' + b"{}," * 110_000 + b"{}]}\n"
     data = b'{"a":1}\n' + crowded + b'{"b":"' + b"[{," * 50_000 + b'"}\n'
-    limits = ArrivalLimits()
+    limits = LineLimits()
     kept = b"".join(limits.incoming("a.jsonl", len(data), [data]))
     assert len(kept) == len(data)
     lines, before = kept.splitlines(), data.splitlines()
     assert (lines[0], lines[2]) == (before[0], before[2])
     assert lines[1].rstrip() == CROWDED
     assert limits.is_heavy
-    assert b"".join(ArrivalLimits().incoming("a.txt", len(data), [data])) == data
+    assert b"".join(LineLimits().incoming("a.txt", len(data), [data])) == data

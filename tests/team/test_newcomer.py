@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.people import person_of
+from backscroll.team.people.accounts import person_of
 from tests.support.command import place_options, run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
@@ -147,7 +147,7 @@ def test_equal_sessions_count_for_each(team: Team) -> None:
 def test_every_route_with_a_foreign_chat_is_as_if_there_were_none(team: Team) -> None:
     from starlette.routing import Mount, Route
 
-    from backscroll.team.app import ROUTES, VIEWER_ROUTES
+    from backscroll.team.serving.app import ROUTES, VIEWER_ROUTES
 
     nothing = session_uuid("nothing")
     paths = []

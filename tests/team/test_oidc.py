@@ -9,8 +9,9 @@ import pytest
 
 from backscroll.errors import UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.oidc import OidcSettings, check_issuer
-from backscroll.team.people import invite, person_of
+from backscroll.team.people.accounts import person_of
+from backscroll.team.people.invitations import invite
+from backscroll.team.people.oidc import OidcSettings, check_issuer
 from tests.support.postgres import fresh_database
 from tests.support.processes import until
 from tests.sync.served import serving as serving_app
@@ -63,7 +64,7 @@ def test_a_provider_may_change_its_keys_at_any_time(house: House, monkeypatch: p
     before = house.provider.requests["keys"]
     assert "Grace" in house.served.browser().get("/oidc/start?next=/account").text
     assert house.provider.requests["keys"] == before + 1
-    monkeypatch.setattr("backscroll.team.oidc.AGAIN_SECONDS", 3600)  # however slow this machine is
+    monkeypatch.setattr("backscroll.team.people.oidc.AGAIN_SECONDS", 3600)  # however slow this machine is
     house.provider.signs_with = "another key"  # one that the provider never shows
     assert house.served.browser().get("/oidc/start").status_code == 400
     assert house.served.browser().get("/oidc/start").status_code == 400

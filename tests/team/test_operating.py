@@ -7,8 +7,8 @@ import pytest
 
 from backscroll.render.terminal import size
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.oidc import OidcProvider, OidcSettings
-from backscroll.team.sign_in_test import try_sign_in
+from backscroll.team.people.oidc import OidcProvider, OidcSettings
+from backscroll.team.people.sign_in_test import try_sign_in
 from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app
 from tests.team.demo_served import DemoServed

@@ -7,7 +7,7 @@ import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.connecting import ask_to_connect, wait_to_connect
-from backscroll.team.people import new_org
+from backscroll.team.people.accounts import new_org
 from tests.support.postgres import fresh_database
 from tests.team.sending import invited, owner_of_server
 from tests.team.served import Served, serving

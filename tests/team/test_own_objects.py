@@ -34,8 +34,8 @@ def pair(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -
         machines["ada"].push(timeless=TIMELESS, early=EARLY)
         machines["bob"].push(late=LATE)
         ada, bob = served.signed_in("ada"), served.signed_in("bob")
-        until(lambda: len(ada.get("/api/v1/chats").json()["chats"]) == 2)
-        until(lambda: bob.get("/api/v1/chats").json()["chats"])
+        until(lambda: len(ada.get("/api/v1/chats").json().get("chats", [])) == 2)
+        until(lambda: bob.get("/api/v1/chats").json().get("chats"))
         for name in ("timeless", "early"):
             ada.submit(f"/chats/{session_uuid(name)}/audience", audience="org")
         yield Pair(served, machines)

@@ -8,9 +8,11 @@ from playwright.sync_api import Browser as RealBrowser
 from playwright.sync_api import expect
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.people import invite_again, person_of
+from backscroll.team.people.accounts import person_of
+from backscroll.team.people.invitations import invite_again
 from tests.journeys.visitor import NARROW, WIDE
 from tests.support.postgres import fresh_database
+from tests.support.samples import mostly_in_all
 from tests.team.sending import invited, owner_of_server
 from tests.team.served import PASSWORD, Browser, Served, serving
 
@@ -81,7 +83,7 @@ def test_guesses_end_here_and_at_the_door(served: Served) -> None:
     served.signed_in("guy")  # another browser: the person is not shut out
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", mostly_in_all(["light", "dark"], each=2))
 def test_it_is_changed_with_the_keyboard(served: Served, browser: RealBrowser, scheme: str) -> None:
     handle = f"kay-{scheme}"
     invited(served, handle)

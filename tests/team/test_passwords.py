@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.oidc import OidcSettings
-from backscroll.team.people import invite, person_of
+from backscroll.team.people.accounts import person_of
+from backscroll.team.people.invitations import invite
+from backscroll.team.people.oidc import OidcSettings
 from tests.support.command import run_command
 from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app

@@ -19,9 +19,9 @@ from backscroll.settings import Settings
 from backscroll.store.postgres import people_sums
 from backscroll.store.postgres.people_sums import PeopleSums, SpentBy
 from backscroll.store.postgres.store import PgStore
-from backscroll.team.libraries import Libraries
-from backscroll.team.people import people
-from backscroll.team.sent_projects import NO_PROJECT, sent_projects
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.arrival.sent_projects import NO_PROJECT, sent_projects
+from backscroll.team.people.accounts import people
 from tests.contract.support import Desk
 from tests.support.postgres import migrated, new_organisation, older_migrated
 from tests.team.demo_served import DemoServed

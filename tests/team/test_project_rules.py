@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,19 @@ import httpx
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
+from backscroll.sync.bundles import read_bundles
 from backscroll.sync.http_remote import RulesChangedError, ToldProject
-from backscroll.sync.policy import EffectivePolicy, OrgRules, Policy, PolicyRule, Project, SyncMode, strictest_first
-from backscroll.team.device_routes import LARGEST_LIST
+from backscroll.sync.policy import (
+    EffectivePolicy,
+    OrgRules,
+    Policy,
+    PolicyRule,
+    Project,
+    RanIn,
+    SyncMode,
+    strictest_first,
+)
+from backscroll.team.arrival.device_routes import LARGEST_LIST
 from tests.support.command import place_options, run_command
 from tests.support.homes import session_file, write_home
 from tests.support.postgres import fresh_database
@@ -43,7 +54,8 @@ SHOP_PROJECT = Project("/home/ada/shop", "git@github.com:acme/shop.git")
 def test_of_two_policies_the_stricter_holds(own: SyncMode, org: SyncMode, mode: SyncMode) -> None:
     policy = EffectivePolicy(Policy(own), OrgRules("x", Policy(org), "Acme"))
     assert policy.mode_of(SHOP_PROJECT) is mode
-    assert bool(policy.reason_for(SHOP_PROJECT)) == (org.strictness > own.strictness)
+    judged = policy.judge(RanIn("/home/ada/shop", frozenset({"github.com/acme/shop"}), was_bare=False))
+    assert (judged.mode, judged.is_held_back) == (mode, org.strictness > own.strictness)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +162,7 @@ def _chats(browser: Browser) -> list[Any]:
 def _machine(folder: Path) -> tuple[str, str, Path]:
     """A machine with two projects, one of them a git clone: their folders, and the one with home and library."""
     shop, zoo, home = folder / "work" / "shop", folder / "work" / "zoo", folder / "home"
+    zoo.mkdir(parents=True)
     (shop / ".git").mkdir(parents=True)
     (shop / ".git" / "config").write_text('[remote "origin"]\n\turl = https://me:token@github.com/Acme/shop.git\n')
     for folder_name, name, drawing in (
@@ -181,3 +194,68 @@ def _connect(served: Served, browser: Browser, where: Path) -> None:
     until(asks)
     thread.join(60)
     assert "Connected as ada/" in done[0]
+
+
+def test_the_rules_hold_for_each_session_by_all_of_its_folders_and_git_remotes(served: Served, tmp_path: Path) -> None:
+    admin = _admin(served)
+    admin.submit("/project-rules", by="remote", pattern="github.com/acme/*", mode="off")
+    admin.submit("/project-rules", by="path", pattern="/home/ada/client/*", mode="off")
+    invited(served, "ada")
+    ada = served.signed_in("ada")
+    home, work = tmp_path / "home", tmp_path / "work"
+    fork, plain, tree, module = work / "fork", work / "plain", work / "tree", work / "fork" / "vendor"
+    own = fork / ".git" / "worktrees" / "tree"
+    for folder in (own, plain, tree, module, fork / ".git" / "modules" / "vendor"):
+        folder.mkdir(parents=True)
+    lib = '[remote "origin"]\n\turl = https://github.com/lib/vendor\n'
+    (fork / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/ada/shop\n')
+    with (fork / ".git" / "config").open("a") as config:
+        config.write('[remote "upstream"]\n\turl = git@github.com:acme/shop.git\n')
+    (own / "commondir").write_text("../..\n")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    (fork / ".git" / "modules" / "vendor" / "config").write_text(lib)
+    (module / ".git").write_text("gitdir: ../.git/modules/vendor\n")
+    sessions = {
+        "plain": ("-work-plain", [str(plain)]), "moved": ("-work-plain", [str(plain), "/home/ada/client/x"]),
+        "fork": ("-fork", [str(fork)]), "tree": ("-tree", [str(tree)]), "module": ("-module", [str(module)]),
+        "beside": ("-home-ada-client-x", ["/home/ada/client-x"]),
+        "client": ("-home-ada-client-x", ["/home/ada/client/x"]),
+    }  # fmt: skip
+    for number, (name, (project, cwds)) in enumerate(sessions.items()):
+        path = f"projects/{project}/{UUID}{number:012}.jsonl"
+        rows = [_prompt(f"{name}{at}", cwd, f"zyx{name}") for at, cwd in enumerate(cwds)]
+        write_home(home, {path: "".join(f"{json.dumps(row)}\n" for row in rows).encode()})
+        typed = {"display": f"typed zyx{name}", "project": cwds[-1], "sessionId": f"{UUID}{number:012}"}
+        with (home / "history.jsonl").open("a") as history:
+            history.write(f"{json.dumps(typed)}\n")
+    write_home(home, {"projects/-work-plain/memory/MEMORY.md": b"zyxmemory\n", "plans/plan.md": b"zyxplan\n"})
+    _connect(served, ada, tmp_path)
+    assert _sent_words(tmp_path) == {"plain"}, "a folder that was never seen may be a clone of acme"
+    for one in re.findall(r"/project-rules/(\d+)/remove", admin.get("/project-rules").text):
+        admin.submit(f"/project-rules/{one}/remove")
+    admin.submit("/project-rules", by="path", pattern="/home/ada/client/*", mode="off")
+    shutil.rmtree(fork)
+    on_machine(tmp_path, "sync")
+    assert _sent_words(tmp_path) == {"plain", "beside", "fork", "tree", "module"}
+    admin.submit("/project-rules", by="remote", pattern="github.com/acme/*", mode="off")
+    on_machine(tmp_path, "sync")
+    assert _sent_words(tmp_path) == {"plain"}, "the clone is gone, and its git remotes are known"
+
+
+UUID = "11111111-1111-4111-8111-"
+
+
+def _prompt(uuid: str, cwd: str, text: str) -> dict[str, object]:
+    message = {"role": "user", "content": text}
+    return {"type": "user", "uuid": uuid, "parentUuid": None, "cwd": cwd, "message": message, "timestamp": NOON}
+
+
+NOON = "2026-03-01T12:00:00Z"
+
+
+def _sent_words(folder: Path) -> set[str]:
+    """The words in everything that the server stores."""
+    objects = (path for path in (folder / "server" / "objects").rglob("*") if path.is_file())
+    bundles = [bundle for path in objects for bundle in read_bundles(path.read_bytes())]
+    sent = b"".join(bundle.content(one) for bundle in bundles for one in bundle.index.entries if one.file is not None)
+    return {word.decode() for word in re.findall(rb"zyx([a-z]+)", sent)}

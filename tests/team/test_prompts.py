@@ -9,9 +9,9 @@ import pytest
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.prompts.prompt import PromptChange, PromptSource, new_prompt
-from backscroll.team.people import new_team, set_members
-from backscroll.team.prompts import TeamPrompts
-from backscroll.team.sessions import new_key
+from backscroll.team.people.sessions import new_key
+from backscroll.team.people.teams import new_team, set_members
+from backscroll.team.reading.prompts import TeamPrompts
 from tests.team.demo_served import FLAKY, DemoServed
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}

@@ -7,7 +7,7 @@ import pytest
 
 from backscroll.errors import UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.proxies import client_address, networks_of
+from backscroll.team.people.client_address import client_address, networks_of
 from tests.support.postgres import fresh_database
 from tests.team.served import Served, serving
 

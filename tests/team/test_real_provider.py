@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.oidc import OidcSettings
+from backscroll.team.people.oidc import OidcSettings
 from tests.support.postgres import fresh_database
 from tests.team.served import PASSWORD, Browser, Served, serving
 

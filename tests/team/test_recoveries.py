@@ -15,18 +15,19 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate as run_migrations
 from backscroll.sync.connecting import answer_recovery, waiting_recovery
-from backscroll.team.audit import broken_at, record
-from backscroll.team.database import MIGRATIONS, OPTIONS, SCHEMA, Database
-from backscroll.team.devices import new_device
-from backscroll.team.joining import accept
-from backscroll.team.oidc import OidcSettings
-from backscroll.team.people import invite_again, person_of
-from backscroll.team.recoveries import approve, confirm, refuse
-from backscroll.team.reset_after_update import RECOVERIES
-from backscroll.team.secrets import hash_password
-from backscroll.team.serve import first_path, prepare
-from backscroll.team.sessions import begin_session
-from backscroll.team.web_role import as_web
+from backscroll.team.arrival.devices import new_device
+from backscroll.team.database.audit import broken_at, record
+from backscroll.team.database.connections import MIGRATIONS, OPTIONS, SCHEMA, Database
+from backscroll.team.database.web_role import as_web
+from backscroll.team.operating.reset_after_update import RECOVERIES
+from backscroll.team.operating.server_database import prepare
+from backscroll.team.people.accounts import person_of
+from backscroll.team.people.invitations import accept, invite_again
+from backscroll.team.people.oidc import OidcSettings
+from backscroll.team.people.recoveries import approve, confirm, refuse
+from backscroll.team.people.secrets import hash_password
+from backscroll.team.people.sessions import begin_session
+from backscroll.team.serving.web_server import first_path
 from tests.support.postgres import fresh_database
 from tests.sync.served import serving as serving_app
 from tests.team.provider import CLIENT, SECRET, Provider

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from backscroll.sync.policy import SyncMode
-from backscroll.team.import_history import import_history
-from backscroll.team.libraries import Libraries
-from backscroll.team.project_rules import mask_arrivals
-from backscroll.team.undo_import import ask_undo
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.arrival.project_rules import mask_arrivals
+from backscroll.team.operating.import_history import import_history
+from backscroll.team.operating.undo_import import ask_undo
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file
 from tests.support.samples import some
@@ -75,7 +75,7 @@ def test_a_worker_that_is_killed_while_it_removes_what_was_taken_back_finishes(s
         machine = _pushed(server)
         shop = session_uuid("a")
         machine.device.mode_of = lambda file, shop=shop: SyncMode.OFF if shop in file.path else SyncMode.FULL  # type: ignore[misc]
-        machine.device.push(machine.remote)
+        machine.device.withdraw(machine.remote)
         died = server.run("work", dies_at, server.address, server.data)
         assert died.returncode in (0, -signal.SIGKILL), died.stderr
         server.finish()

@@ -11,7 +11,7 @@ from backscroll.conversation.overview import Overview
 from backscroll.library.marks import read_marks
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.bundles import read_bundles
-from backscroll.team.retention import RetentionRule, end_of
+from backscroll.team.keeping.retention import RetentionRule, end_of
 from tests.support.drawings import session_uuid
 from tests.support.postgres import fresh_database
 from tests.support.processes import until

@@ -9,15 +9,16 @@ import pytest
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.erasures import ask_erasure
-from backscroll.team.people import ROLES, Person, disable, invite, invite_again, person_of
-from backscroll.team.roles import change_role
+from backscroll.team.keeping.erasures import ask_erasure
+from backscroll.team.people.accounts import ROLES, Person, disable, person_of
+from backscroll.team.people.invitations import invite, invite_again
+from backscroll.team.people.roles import change_role
 from tests.support.postgres import fresh_database
 from tests.team.sending import invited, machine_of, owner_of_server
 from tests.team.served import PASSWORD, Served, serving
 
 if TYPE_CHECKING:
-    from backscroll.team.database import Connection
+    from backscroll.team.database.connections import Connection
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ def test_what_a_machine_took_back_since_is_not_put_back(made: Made) -> None:
     """Its object was written anew under another name: the one of the backup is not missing."""
     machine, objects = made.machines["bob"], made.served.context.objects
     machine.device.mode_of = lambda _: SyncMode.OFF
-    machine.device.push(machine.remote)
+    machine.device.withdraw(machine.remote)
     bob = made.served.signed_in("bob")
     until(lambda: not _finds(bob, "zyxpier"))
     until(made.is_idle)
@@ -130,7 +130,7 @@ def test_sessions_of_a_project_come_back_as_an_import(made: Made) -> None:
     cleo = made.served.signed_in("cleo")
     machine = made.machines["cleo"]
     machine.device.mode_of = lambda _: SyncMode.OFF
-    machine.device.push(machine.remote)
+    machine.device.withdraw(machine.remote)
     until(lambda: not _finds(cleo, "zyxwalrus"))
     until(made.is_idle)
     found = json.loads(made.run("restore", made.backup, "--project", "shop", "--json"))

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.team.devices import new_device
-from backscroll.team.libraries import Libraries
-from backscroll.team.share_links import new_link
-from backscroll.team.worker import take
+from backscroll.team.arrival.devices import new_device
+from backscroll.team.arrival.intake import take
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.reading.share_links import new_link
 from tests.sync.support import SESSION, Device
 from tests.team.demo_served import CSV, FLAKY, DemoServed
 
@@ -105,7 +105,7 @@ def test_secrets_and_addresses_are_masked_although_they_left_the_machine(demo: D
     context = demo.served.context
     with context.database.transaction() as connection:
         name = new_device(connection, demo.person("ada"), "open").device
-    device = Device(tmp_path, name)  # which sends everything as it is
+    device = Device(tmp_path, name, signs=False)  # which sends everything as it is
     said = f"the token is {TOKEN} and I am grace@example.org, marzipan"
     row = {
         "type": "user",

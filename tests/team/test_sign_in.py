@@ -8,9 +8,9 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.store.postgres.embedded import EmbeddedPostgres
 from backscroll.sync.connecting import ask_to_connect, wait_to_connect
 from backscroll.sync.remotes import open_remote
-from backscroll.team.joining import accept
-from backscroll.team.people import Person, first_link, invite, person_of
-from backscroll.team.sessions import new_key
+from backscroll.team.people.accounts import Person, person_of
+from backscroll.team.people.invitations import accept, first_link, invite
+from backscroll.team.people.sessions import new_key
 from tests.support.postgres import fresh_database
 from tests.team.served import PASSWORD, Browser, Served, member, serving
 

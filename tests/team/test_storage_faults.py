@@ -97,7 +97,7 @@ def test_a_full_disk_under_the_objects_gives_no_receipt(postgres: EmbeddedPostgr
 def test_a_full_disk_under_the_archives_delays_and_loses_nothing(
     postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backscroll.team.worker.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("backscroll.team.operating.worker.LOOK_SECONDS", 0.2)
     people = tmp_path / "server" / "people"
     with tiny_disk(people, "500k"), fresh_database(postgres) as url, serving(url, tmp_path / "server") as served:
         (ada,) = invited(served, "ada")
@@ -131,7 +131,7 @@ def _on_s3(
 ) -> Iterator[tuple[Served, CuttingProxy]]:
     monkeypatch.setattr(buckets, "TRIES", 0)
     monkeypatch.setattr(buckets, "WAITS", ())
-    monkeypatch.setattr("backscroll.team.worker.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("backscroll.team.operating.worker.LOOK_SECONDS", 0.2)
     with cutting_proxy(s3) as (address, proxy):
         for name, value in {**KEYS, "AWS_ENDPOINT_URL": address}.items():
             monkeypatch.setenv(name, value)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from starlette.routing import Route
 
-from backscroll.team.app import ROUTES
+from backscroll.team.serving.app import ROUTES
 from tests.support.drawings import session_uuid
 from tests.support.processes import until
 from tests.team.served import PASSWORD

@@ -1,6 +1,6 @@
 """The server's own pages, light and wide, dark and narrow: axe finds nothing serious.
 
-By default half of the pages are seen, light and wide; `scripts/test --all` sees each of them in both ways.
+By default a third of the pages are seen, light and wide; `scripts/test --all` sees each of them in both ways.
 """
 
 import pytest
@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser
 
 from tests.journeys.visitor import NARROW, WIDE
-from tests.support.samples import TRY_ALL, mostly_in_all
+from tests.support.samples import mostly_in_all, some
 from tests.team.demo_served import FLAKY, DemoServed
 
 PAGES = (
@@ -30,7 +30,7 @@ def test_nothing_serious_is_wrong_with_a_page_of_the_server(demo: DemoServed, br
     page, wrong = context.new_page(), []
     page.goto(f"{site}/sign-in?link={demo.links['ada']}")
     pages = [*PAGES, f"/chats/{chat}/audience", f"/chats/{chat}", f"/chats/{chat}/share"]
-    for path in pages if TRY_ALL else pages[SCHEMES.index(scheme) :: 2]:
+    for path in some(pages, SCHEMES.index(scheme), share=3):
         page.goto(site + path)
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         wrong += [

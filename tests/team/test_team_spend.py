@@ -3,9 +3,9 @@
 import re
 from datetime import UTC, datetime
 
-from backscroll.team.disclosure import ShownSum
-from backscroll.team.pages.spend_page import EVERYONE, Asked, _chart
-from backscroll.team.spend import PersonSpend, Sums, VisibleSums
+from backscroll.team.pages.spend_page import EVERYONE, SpendQuery, _chart
+from backscroll.team.reading.disclosure import ShownSum
+from backscroll.team.reading.spend import PersonSpend, Sums, VisibleSums
 from tests.team.demo_served import DemoServed
 from tests.team.served import Browser
 
@@ -98,7 +98,7 @@ def test_sums_of_few_people_are_hidden_unless_the_organisation_shows_them(demo: 
 def test_a_day_that_is_not_shown_has_no_number_in_the_chart() -> None:
     cost = Sums(1, 10, 2_000_000)
     spent = [PersonSpend("ada", days={"2026-11-01": cost, "2026-11-02": cost, "2026-11-04": cost})]
-    asked = Asked(None, "team", "2026-11", datetime(2026, 11, 4, 12, tzinfo=UTC).astimezone(), has_months=True)
+    asked = SpendQuery(None, "team", "2026-11", datetime(2026, 11, 4, 12, tzinfo=UTC).astimezone(), has_months=True)
     shown = frozenset(ShownSum(EVERYONE, "day", day) for day in ("2026-11-01", "2026-11-04"))
     hiding, whole = (str(_chart(asked, spent, None, visible)) for visible in (VisibleSums(shown), VisibleSums()))
     days = ("Nov 4", "Nov 3", "Nov 2", "Nov 1")

@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.roles import OWNER, READER, WEB
-from backscroll.team.app import ROUTES, VIEWER_ROUTES
-from backscroll.team.database import OPTIONS, Database
-from backscroll.team.serve import prepare
-from backscroll.team.web_role import as_web
+from backscroll.team.database.connections import OPTIONS, Database
+from backscroll.team.database.web_role import as_web
+from backscroll.team.operating.server_database import prepare
+from backscroll.team.serving.app import ROUTES, VIEWER_ROUTES
 from tests.support.command import run_command
 from tests.support.postgres import fresh_database
 from tests.support.processes import until

@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-from backscroll.team.erasures import erasure_of
-from backscroll.team.oidc import OidcSettings
+from backscroll.team.keeping.erasures import erasure_of
+from backscroll.team.people.oidc import OidcSettings
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home

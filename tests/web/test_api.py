@@ -86,10 +86,15 @@ def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: Starte
         assert get(served, f"/chats/{name}/branches") == {"branches": shown["branches"]}
         agents = get(served, f"/chats/{name}/agents")["agents"]
         assert agents == [{key: agent[key] for key in agent if key != "messages"} for agent in shown["agents"]]
-        said = []
         for branch in shown["branches"]:
-            said += get(served, f"/chats/{name}/messages?branch={branch['number']}&limit=500")["messages"]
-        assert said == shown["messages"]
+            said = get(served, f"/chats/{name}/messages?branch={branch['number']}&limit=500")["messages"]
+            only = printed(shelf, "show", name, "--branch", str(branch["number"]))
+            assert said == only["messages"]
+            assert {message["branch"] for message in said} == {branch["number"]}
+            assert [one["number"] for one in only["branches"]] == [branch["number"]]
+        assert {uuid for message in shown["messages"] for uuid in message["uuids"]} >= {
+            uuid for message in said for uuid in message["uuids"]
+        }
         for agent in shown["agents"]:
             own = get(served, f"/chats/{name}/messages?agent={agent['id']}&limit=500")
             assert (own["messages"], own["total"]) == (agent["messages"], len(agent["messages"]))
@@ -161,6 +166,7 @@ def test_projects_add_up(served: StartedViewer) -> None:
 
 
 def test_the_status_says_what_is_served(served: StartedViewer, shelf: Shelf) -> None:
+    shelf.update()  # outputs that were read in the moment they were written have been read again: their words follow
     status = get(served, "/status")
     assert (status["library"], status["homes"]) == (str(shelf.folder), [str(shelf.home)])
     assert (status["indexed"], status["pending"], status["live"]) == (True, 0, [])

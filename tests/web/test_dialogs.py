@@ -53,7 +53,8 @@ def viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnViewer:
 def test_resume_has_the_command_the_folder_and_a_terminal(viewer: OwnViewer, tmp_path: Path) -> None:
     page = viewer.get(f"{ADDRESS}/resume")
     copied = [button["data-copy"] for button in page.all("button") if "data-copy" in button]
-    assert copied == [f"cd {tmp_path} && claude --resume {session_uuid('S1')}", str(tmp_path)]
+    home = f"CLAUDE_CONFIG_DIR={tmp_path / 'home'}"
+    assert copied == [f"cd {tmp_path} && {home} claude --resume {session_uuid('S1')}", str(tmp_path)]
     assert "Open a terminal" in page.text
     assert "was rewound" not in page.text
 
@@ -69,7 +70,7 @@ def test_what_cannot_be_resumed_has_a_next_step(tmp_path: Path) -> None:
     assert "the folder /gone is gone" in Viewer(shelf).get(f"{ADDRESS}/resume").text
     (shelf.home / session_path("S1")).unlink()
     shelf.update()
-    assert "backscroll archive restore" in Viewer(shelf).get(f"{ADDRESS}/resume").text
+    assert "backscroll resume 8f006c6f restores it" in Viewer(shelf).get(f"{ADDRESS}/resume").text
 
 
 def test_a_terminal_opens_for_our_own_page(viewer: OwnViewer, tmp_path: Path) -> None:

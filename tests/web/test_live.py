@@ -103,8 +103,8 @@ def test_an_error_while_following_is_reported_and_following_continues(
 ) -> None:
     left = [error]
 
-    def failing_once(*arguments: Any) -> Iterator[Followed]:  # noqa: ANN401
-        for followed in follow(*arguments):
+    def failing_once(*arguments: Any, **options: Any) -> Iterator[Followed]:  # noqa: ANN401
+        for followed in follow(*arguments, **options):
             if left:
                 raise left.pop()
             yield followed
@@ -134,7 +134,7 @@ def test_a_new_page_is_told_why_nothing_is_followed(
 ) -> None:
     del writer
 
-    def failing(*_: object) -> Iterator[Followed]:
+    def failing(*_: object, **_options: object) -> Iterator[Followed]:
         raise RuntimeError("never again")
 
     monkeypatch.setattr(live_updates, "follow", failing)

@@ -171,3 +171,18 @@ def test_the_list_beside_a_chat_goes_on_where_it_ends(
     assert [link.href.rpartition("/")[2] for link in rest.links[1:]] == [session_uuid("one")]
     monkeypatch.setattr(pane, "ROWS", 3)
     assert len(viewer.get("/pane").links) == 3
+
+
+def test_the_id_of_a_session_opens_its_branch(tmp_path: Path) -> None:
+    start = "begin <- - user: paint it\nred <- begin assistant(r1): in red\n"
+    shelf = Shelf(tmp_path).write(session_file("first", f"{start}bright <- red user: bright"))
+    for day, name in enumerate(("dark", "light"), start=6):
+        later = f"@ time=2026-01-0{day}T10:00:00.000Z\n{name} <- red user: {name}"
+        shelf.write(session_file(name, start + later))
+    shelf.update()
+    viewer, first = Viewer(shelf), session_uuid("first")
+    found = viewer.ask("GET", f"/chats/{session_uuid('dark')}")
+    assert (found.status, found.headers["location"]) == (302, f"/chats/{first}?branch=2")
+    assert "Branch 1 of 3" in viewer.get(f"/chats/{session_uuid('light')}").text
+    assert "Branch 1 of 3" in viewer.get(f"/chats/{first}").text
+    assert "Branch 3 of 3" in viewer.get(f"/chats/{session_uuid('dark')}?branch=3").text

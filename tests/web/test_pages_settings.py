@@ -5,9 +5,14 @@ import time
 from pathlib import Path
 
 from backscroll import __version__
+from backscroll.archive.archive import Archive
+from backscroll.archive.forgetting import session_key
+from backscroll.library.archives import archive_folder
+from backscroll.library.forget_requests import ForgetRequests
 from backscroll.library.syncing.remote_settings import RemoteSettings, find_remote, write_remote
 from backscroll.library.syncing.sync import sync
 from tests.library.support import Shelf
+from tests.support.drawings import session_uuid
 from tests.support.homes import EVERYTHING, FAMILIES, session_file, session_path
 from tests.support.processes import until
 from tests.web.shown import Viewer
@@ -107,3 +112,40 @@ def test_a_sync_is_started_and_its_problem_is_shown(tmp_path: Path) -> None:
         lambda: "is not there" not in viewer.get("/settings/sync").text,
         again=lambda: viewer.post("/settings/sync", 303, action="sync"),
     )
+
+
+def asked(tmp_path: Path) -> Shelf:
+    """A shelf of which another machine asks to forget two of three chats."""
+    shelf = synced(tmp_path).write(session_file("two", "x <- - user: about zirconium"))
+    shelf.write(session_file("three", "y <- - user: about <b>hafnium</b>")).update()
+    keys = [session_key(session_uuid(name)) for name in ("two", "three")]
+    ForgetRequests(shelf.settings).add("desktop", "desk<b>top", "", keys)
+    shelf.update()
+    return shelf
+
+
+def test_what_another_machine_asks_to_forget_is_listed_and_kept(tmp_path: Path) -> None:
+    shelf = asked(tmp_path)
+    viewer = Viewer(shelf)
+    assert "desk<b>top asks to forget 2 chats, hidden until you answer" in viewer.get("/chats").text
+    assert "zirconium" not in viewer.get("/chats").text
+    viewer.get(f"/chats/{session_uuid('two')}", 404)
+    text = viewer.get("/settings").text
+    for told in ("desk<b>top asks to forget 2 chats", "about zirconium", "about <b>hafnium</b>", "Forget for good"):
+        assert told in text, told
+    viewer.post("/settings/forgets", 400, chat=session_uuid("two"), answer="perhaps")
+    viewer.post("/settings/forgets", 404, chat="other", answer="refuse")
+    viewer.post("/settings/forgets", 303, chat=session_uuid("two"), answer="refuse")
+    assert "zirconium" not in viewer.get("/settings").text
+    shelf.update()
+    assert "zirconium" in Viewer(shelf).get("/chats").text
+
+
+def test_what_another_machine_asks_to_forget_is_forgotten(tmp_path: Path) -> None:
+    shelf = asked(tmp_path)
+    viewer = Viewer(shelf)
+    viewer.post("/settings/forgets", 303, chat="all", answer="agree")
+    assert "asks to forget" not in viewer.get("/settings").text
+    folder = archive_folder(shelf.settings)
+    until(lambda: len([file for file in Archive(folder).files.values() if file.type == "session"]) == 1)
+    assert "asks to forget" not in viewer.get("/chats").text

@@ -11,7 +11,7 @@ from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
     from backscroll.api.library import Library
-    from backscroll.conversation.chat import Branch as OpenedBranch
+    from backscroll.conversation.branches import Branch as OpenedBranch
     from backscroll.library import StoredChat
     from backscroll.library.opened_chat import OpenedChat
 
@@ -48,7 +48,7 @@ class Branch(Item):
     """1 is the active one, which the client would resume."""
     turns: int
     left_at: str | None
-    """The turn of another branch after which it begins; None if it begins on its own."""
+    """The turn of another branch after which it begins; None if that is before the first prompt."""
     leaf: str
     """The turn that it ends with."""
     sessions: tuple[str, ...]
@@ -136,7 +136,7 @@ class Chat(Item):
     _library: "Library" = field(repr=False, compare=False)
 
     def messages(self, branch: int | None = 1) -> Items[Message]:
-        """What was said on a branch, without what it shares with the branches before it; None for every branch."""
+        """What was said on a branch, from its first prompt; None for every branch, with what they share once."""
         from backscroll.render.chats import message_as_json
 
         opened = self._open()
@@ -247,6 +247,8 @@ def chat_of(library: "Library", stored: "StoredChat") -> Chat:
 
 
 def _chosen(opened: "OpenedChat", number: int | None) -> "list[OpenedBranch]":
+    from backscroll.conversation.branch_paths import whole_branch
+
     branches = opened.chat.branches
     if number is None:
         return branches
@@ -254,7 +256,7 @@ def _chosen(opened: "OpenedChat", number: int | None) -> "list[OpenedBranch]":
         if number == 1:
             return []  # a chat of agents only
         raise UsageError(f"there is no branch {number}", f"the branches are 1 to {len(branches)}")
-    return [branches[number - 1]]
+    return [whole_branch(opened.chat, number)]
 
 
 def _values(kind: type[Item], plain: dict[str, Any]) -> dict[str, Any]:

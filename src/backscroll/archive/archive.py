@@ -1,16 +1,11 @@
 """Read an archive. Readers never wait and never change anything."""
 
-import hashlib
 import os
-import threading
-from collections import OrderedDict
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from copy import copy
 from pathlib import Path
 from sys import intern
-from typing import Final
-
-import zstandard
 
 from backscroll.archive.catalogue import (
     BEGINNING,
@@ -19,10 +14,10 @@ from backscroll.archive.catalogue import (
     BadLine,
     CaptureEnd,
     CatalogueEntry,
-    Chunk,
     Forgotten,
     Gone,
     Header,
+    ImpossibleLine,
     Moved,
     NewFile,
     Suspect,
@@ -35,37 +30,42 @@ from backscroll.archive.end_note import EndNote, read_note
 from backscroll.archive.forgetting import is_forgotten
 from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.line_copies import continuation, copies_in, gaps
-from backscroll.archive.stamp import CATALOGUE
-from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
-from backscroll.files.reading import Bookmark
+from backscroll.archive.one_file import in_one
+from backscroll.archive.packs import Packs
+from backscroll.archive.plausible import bookmark_in, is_plausible
+from backscroll.archive.stamp import CATALOGUE, text_of
+from backscroll.disk import TO_THE_END, open_own, read_at
+from backscroll.errors import BackscrollError, NewerVersion
 from backscroll.files.source_key import SourceKey
-
-CACHED: Final = 4
-"""How many unpacked chunks a reader caches."""
+from backscroll.files.times import storable_time
 
 
-class Archive:
-    """Everything kept in a folder."""
+class Archive(Packs):
+    """The content of an archive."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.files: dict[int, KeptFile] = {}
         self.sources: dict[SourceKey, KeptFile] = {}
-        """The files by what identifies them."""
-        self.chunks: dict[str, Chunk] = {}
-        self.first_pack = 1
+        """The files by their keys."""
+        self.united: list[KeptFile] = []
+        """Files that the catalogue has several times at one path, as earlier versions wrote it."""
+        self._others: dict[SourceKey, list[KeptFile]] = {}
+        """Files whose path was taken by another one since."""
         self.has_header = False
         self.forgotten: set[str] = set()
         self.machines: set[str] = set()
         """The names of all machines with kept files."""
         self.captured: dict[tuple[str, str], str] = {}
-        """When each home was last captured completely, by machine and home."""
+        """The time of the last complete capture of each home, by machine and home."""
         self.verified: VerificationEnd | None = None
         self.bad_lines: list[BadLine] = []
+        self.odd_lines: list[int] = []
+        """Intact lines with content that no file can have; they are left out."""
         self.lost_end: str | None = None
-        """Why the end of the catalogue counts as lost; None if it does not."""
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
-        self._cache_lock = threading.Lock()
+        """The reason why the end of the catalogue counts as lost; None if it does not."""
+        self.stamp = ""
+        """The stamp of the catalogue when it was last read or written, by `stamp_of`: new content changes it."""
         self._own: set[int] | None = None
         """The files that no other archive shares; None if it shares none."""
         self._load()
@@ -100,9 +100,14 @@ class Archive:
         """Whether the catalogue is complete: every line is intact, and its end is there.
 
         Only then does a missing file mean that it was not kept. A missing file never means that the user forgot it:
-        only `is_forgotten` says so.
+        see `is_forgotten`.
         """
         return self.has_header and not self.bad_lines and self.lost_end is None
+
+    @property
+    def homes(self) -> set[tuple[str, str]]:
+        """The homes with kept files, each with its machine."""
+        return {(file.machine, file.home) for file in self.files.values()}
 
     def is_forgotten(self, home: str, path: str, machine: str = "") -> bool:
         """Whether the user removed this file, or its session, from the archive.
@@ -112,106 +117,39 @@ class Archive:
         """
         return is_forgotten(self.forgotten, self.machines, machine, home, path)
 
-    def pack(self, number: int) -> Path:
-        """A file with chunks in it."""
-        return self.folder / "packs" / f"{number:06}.pack"
-
-    def packs_on_disk(self) -> list[int]:
-        """The numbers of all packs on disk."""
-        found = (self.folder / "packs").glob("*.pack")
-        return sorted(int(path.stem) for path in found if path.stem.isdecimal())
-
-    def chunk_bytes(self, chunk: Chunk) -> bytes:
-        """The bytes of a chunk; an error if they differ from the source."""
-        with self._cache_lock:
-            if chunk.id in self._cache:
-                self._cache.move_to_end(chunk.id)
-                return self._cache[chunk.id]
-        data = self.unpack(chunk)
-        with self._cache_lock:
-            self._cache[chunk.id] = data
-            if len(self._cache) > CACHED:
-                self._cache.popitem(last=False)
-        return data
-
-    def unpack(self, chunk: Chunk) -> bytes:
-        """Read a chunk from its pack and check its hash."""
-        if not self._is_there(chunk.pack):
-            # A `forget` may have run since we read the catalogue: the chunk has then moved, or is gone.
-            now = Archive(self.folder)
-            if chunk.id not in now.chunks and now.first_pack > chunk.pack:
-                raise ForgottenError("this was forgotten", "it was removed on request; there is nothing to do")
-            chunk = now.chunks.get(chunk.id, chunk)
-        packed = self.read_packed(chunk)
-        try:
-            # The size is known: a frame that claims another is not ours, and could unpack to anything.
-            if zstandard.frame_content_size(packed) != chunk.size:
-                raise DamagedError(chunk, "the bytes are not those that were kept")
-            data = zstandard.ZstdDecompressor().decompress(packed)
-        except zstandard.ZstdError as error:
-            raise DamagedError(chunk, str(error)) from error
-        if len(data) != chunk.size or hashlib.sha256(data).hexdigest() != chunk.id:
-            raise DamagedError(chunk, "the bytes are not those that were kept")
-        return data
-
-    def is_sound(self, chunk: Chunk) -> bool:
-        """Whether it can be read and has its hash."""
-        try:
-            self.unpack(chunk)
-        except (DamagedError, StorageError):
-            return False
-        return True
-
-    def read_packed(self, chunk: Chunk) -> bytes:
-        """The frame of a chunk from its pack, unchecked.
-
-        A missing pack is damage. A pack that the system fails to read is not: StorageError says why.
-        """
-        try:
-            with self.pack(chunk.pack).open("rb") as file:
-                return os.pread(file.fileno(), chunk.length, chunk.offset)
-        except FileNotFoundError as error:
-            raise DamagedError(chunk, str(error)) from error
-        except OSError as error:
-            raise storage_error(error, f"pack {chunk.pack} could not be read") from error
-
-    def _is_there(self, pack: int) -> bool:
-        try:
-            self.pack(pack).stat()
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise storage_error(error, f"pack {pack} could not be read") from error
-        return True
-
     def read(self, version: Version, start: int, end: int) -> bytes:
-        """Some bytes of a version, without unpacking the others."""
+        """Return some bytes of a version, without unpacking the others."""
         _demand_whole(version)
         parts = []
-        at = 0
-        for chunk in version.chunks:
-            if at >= end:
-                break
-            if at + chunk.size > start:
-                parts.append(self.chunk_bytes(chunk)[max(0, start - at) : end - at])
-            at += chunk.size
+        ends = version.ends
+        number = bisect_right(ends, start)
+        at = ends[number - 1] if number else 0
+        while number < len(ends) and at < end:
+            parts.append(self.chunk_bytes(version.chunks[number])[max(0, start - at) : end - at])
+            at = ends[number]
+            number += 1
         return b"".join(parts)
 
     def content(self, version: Version) -> Iterator[bytes]:
-        """All bytes of a version, chunk by chunk."""
+        """Return all bytes of a version, chunk by chunk."""
         _demand_whole(version)
         return map(self.chunk_bytes, version.chunks)
 
+    def _read_again(self) -> Packs:
+        return Archive(self.folder)
+
     def _load(self) -> None:
-        note = self._note = read_note(self.folder)  # before the catalogue, which may grow while we read
+        note = self._note = read_note(self.folder)  # before the catalogue, which may grow meanwhile
         try:
-            data = self.catalogue.read_bytes()
+            with open_own(self.catalogue) as file:
+                self.stamp = text_of(os.fstat(file.fileno()))  # before the bytes, which may become more
+                data = read_at(file.fileno(), 0, TO_THE_END)
         except FileNotFoundError:
-            data = b""
+            self.stamp, data = "", b""
         self._sum, self._header_sum = BEGINNING, ""
         self._end = self._lines = 0
         self._copied = (0, 0, BEGINNING)
-        """The lines that have a copy in the packs: how many, where they end, and the checksum of the last."""
+        """The lines that have a copy in the packs: their number, their end, and the checksum of the last."""
         self._take_lines(data, note)
         if note and self.has_header and note.header != self._header_sum:
             note = self._note = self.lost_end = None  # the note is about the catalogue before a forgetting
@@ -220,9 +158,20 @@ class Archive:
             self._look_into_packs()
         elif self._lines < note.lines:
             self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
+        self._unite()
+
+    def _unite(self) -> None:
+        """Make one file of those that the catalogue has at one path: no path has two kept files."""
+        for key, others in self._others.items():
+            last = self.sources[key]
+            for file in others:
+                del self.files[file.number]
+            self.files[last.number] = self.sources[key] = in_one([*others, last])
+            self.united.append(self.sources[key])
+        self._others = {}
 
     def _take_lines(self, data: bytes, note: EndNote | None) -> None:
-        """Apply the lines that follow those that were read."""
+        """Apply the lines that follow those read so far."""
         start = self._end
         for line in decode(data, self._sum, self._lines + 1):
             self._lines += 1
@@ -238,37 +187,42 @@ class Archive:
                 self.bad_lines.append(line.entry)
                 if line.entry.is_intact and line.entry.entry is not None:
                     self._apply(line.entry.entry)
+            elif isinstance(line.entry, ImpossibleLine):
+                self.has_header = self.has_header or line.entry.is_header
+                self._leave_out(line.entry.files)
             else:
                 self._apply(line.entry)
         self._needs_newline = self._end > 0 and data[self._end - start - 1 : self._end - start] != b"\n"
 
     def grown(self) -> "Archive | None":
-        """The archive as it is now, if lines were only added since this one was read; otherwise None.
+        """Return the archive as it is now, if lines were only added since this one was read; otherwise None.
 
-        The new lines alone are read, and both share everything that they do not change: readers that look at a growing
+        Only the new lines are read, and both share everything that they do not change: readers that look at a growing
         archive again and again neither read nor hold the whole catalogue each time. This one stays as it is.
         """
         note = read_note(self.folder)
-        if note is None or not self.is_complete or note.header != self._header_sum:
+        if note is None or not self.is_complete or note.header != self._header_sum or self.united:
             return None
         ending = last_bytes(self._sum)
         try:
-            with self.catalogue.open("rb") as file:
-                file.seek(self._end - len(ending))
-                data = file.read()
+            with open_own(self.catalogue) as file:
+                stamp = text_of(os.fstat(file.fileno()))
+                data = read_at(file.fileno(), self._end - len(ending), TO_THE_END)
         except OSError:
             return None
         if len(data) <= len(ending) or not data.startswith(ending):
             return None  # it was replaced, or has not grown
         now = copy(self)
+        now.stamp = stamp
         now.files, now.sources, now.chunks = dict(self.files), dict(self.sources), dict(self.chunks)
         now.forgotten, now.machines, now.captured = set(self.forgotten), set(self.machines), dict(self.captured)
         now.bad_lines, now._own, now._note = [], set(), note
+        now.odd_lines, now._others = list(self.odd_lines), {}
         now._take_lines(data[len(ending) :], note)
-        return now if now.is_complete and now._lines >= note.lines else None
+        return now if now.is_complete and now._lines >= note.lines and not now._others else None
 
     def _writable(self, number: int) -> KeptFile:
-        """A file that lines may change: a copy of it, if another archive shares it."""
+        """Return a file that lines may change: a copy of it, if another archive shares it."""
         file = self.files[number]
         if self._own is not None and number not in self._own:
             self._own.add(number)
@@ -279,14 +233,17 @@ class Archive:
         return file
 
     def _look_into_packs(self) -> None:
-        """Without the note, lines that are only in the packs show that the catalogue has lost its end."""
+        """Without the note, look for lines that only the packs have: they show that the catalogue has lost its end."""
         more = sum(map(len, continuation(list(copies_in(self, gaps(self))), self._sum)))
         if more and read_note(self.folder) is None:  # otherwise a writer has started since we looked for the note
             self.lost_end = f"the packs have {more} more lines than the catalogue"
 
     def _apply(self, entry: CatalogueEntry) -> None:
         """Apply a line of the catalogue."""
-        if isinstance(entry, Header):
+        if not is_plausible(entry):
+            self.has_header = self.has_header or isinstance(entry, Header)
+            self._leave_out([entry.file] if isinstance(entry, AddedBytes) else [])
+        elif isinstance(entry, Header):
             if entry.format > FORMAT:
                 hint = "use a newer version of backscroll with this library"
                 raise NewerVersion(f"the archive has format {entry.format}, and this version knows {FORMAT}", hint)
@@ -300,7 +257,7 @@ class Archive:
             if self._own is not None:
                 self._own.add(entry.file)
             self.machines.add(file.machine)
-            self.sources[file.key] = file
+            self._arrive(file)
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
         elif isinstance(entry, CaptureEnd):
@@ -311,29 +268,56 @@ class Archive:
         elif isinstance(entry, (AddedBytes, Moved, Gone, Suspect)) and entry.file in self.files:
             self._apply_to_file(entry, self._writable(entry.file))
 
+    def _arrive(self, file: KeptFile) -> None:
+        """Put the file at its path, also if another one is kept there."""
+        other = self.sources.get(file.key)
+        if other is not None:
+            self._others.setdefault(file.key, []).append(other)
+        self.sources[file.key] = file
+
+    def _leave(self, file: KeptFile) -> None:
+        """Remove the file from its path, and restore the file that was kept there before, if there is one."""
+        others = self._others.get(file.key, [])
+        if self.sources.get(file.key) is not file:
+            others.remove(file)
+        elif others:
+            self.sources[file.key] = others.pop()
+        else:
+            del self.sources[file.key]
+        if not others:
+            self._others.pop(file.key, None)
+
+    def _leave_out(self, files: Iterable[int]) -> None:
+        """Record a line with content that no file can have, and the files that have a gap because of it."""
+        self.odd_lines.append(self._lines)
+        for number in files:
+            if number in self.files:
+                self._writable(number).has_gap = True
+
     def _apply_to_file(self, entry: AddedBytes | Moved | Gone | Suspect, file: KeptFile) -> None:
         if isinstance(entry, Moved):
-            if self.sources.get(file.key) is file:
-                del self.sources[file.key]
+            self._leave(file)
             file.path = read_name(entry.path, entry.path_hex)
-            self.sources[file.key] = file
+            self._arrive(file)
         elif isinstance(entry, Gone):
             file.gone_since = entry.at
         elif isinstance(entry, Suspect):
-            file.is_suspect = True
+            file.is_marked = not entry.withdrawn
         else:
             while len(file.versions) <= entry.version:
                 file.versions.append(Version(len(file.versions) + 1, intern(entry.at)))
-                file.is_suspect = False
+                file.is_marked = file.has_gap = False
             version = file.versions[entry.version]
             self.chunks.update((chunk.id, chunk) for chunk in entry.chunks)
             if version.size + sum(chunk.size for chunk in entry.chunks) != entry.size:
-                file.is_suspect = True  # an earlier line is lost, or this one is doubled
+                file.has_gap = True  # an earlier line is lost, or this one is doubled
                 return
             version.chunks.extend(entry.chunks)
             version.size = entry.size
-            version.modified_ns = entry.modified_ns
-            file.bookmark = Bookmark(*entry.bookmark) if len(entry.bookmark) == len(Bookmark._fields) else None
+            version.modified_ns = storable_time(entry.modified_ns)
+            if entry.unrelated is not None:
+                version.is_unrelated = entry.unrelated
+            file.bookmark = bookmark_in(entry)
             file.gone_since = None
 
 
@@ -341,16 +325,3 @@ def _demand_whole(version: Version) -> None:
     if not version.is_whole:
         hint = "run backscroll archive verify to see what that affects"
         raise BackscrollError("a line of the catalogue is lost, and with it the place of some bytes", hint)
-
-
-class ForgottenError(BackscrollError):
-    """The file was forgotten meanwhile."""
-
-
-class DamagedError(BackscrollError):
-    """Stored bytes differ from what was written."""
-
-    def __init__(self, chunk: Chunk, reason: str) -> None:
-        message = f"pack {chunk.pack} is damaged at byte {chunk.offset}: {reason}"
-        super().__init__(message, "run backscroll archive verify to see what that affects")
-        self.chunk = chunk

@@ -1,25 +1,29 @@
 """Bring an archive up to date with a home."""
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
-from backscroll.files.changes import find_changes
+from backscroll.errors import BackscrollError
+from backscroll.files.changes import continues, find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover
 from backscroll.files.homes import Home
 from backscroll.files.layout import FileKind
-from backscroll.files.reading import Reading
+from backscroll.files.reading import UNSETTLED, WINDOW, Bookmark, Reading
 from backscroll.files.source_key import SourceKey
+from backscroll.files.task_outputs import LARGEST, with_outputs
 from backscroll.files.watching import ChangedFile
 
 
 @dataclass
 class Capture:
-    """What a capture did."""
+    """The result of a capture."""
 
     files: int = 0
     """Number of files with new content."""
@@ -40,7 +44,8 @@ def capture(
     """Keep everything new in the home. Deleted files stay kept."""
     discovery = discovery or discover(home)
     kept = _kept_of(writer, home, machine)
-    done = _take(writer, home, machine, kept, discovery.files, discovery.unreadable, on_total, on_bytes)
+    files = with_outputs(discovery.files)
+    done = _take(writer, home, machine, kept, files, discovery.unreadable, on_total, on_bytes)
     done.unreadable += discovery.unreadable
     if not done.unreadable:
         writer.captured_all(machine, str(home.path))
@@ -48,14 +53,13 @@ def capture(
 
 
 def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[ChangedFile]) -> Capture:
-    """The same for the files that a watcher reported; the cost does not depend on the size of the home."""
-    told = {changed.file.name: changed for changed in batch}
+    """Keep the files that a watcher reported; the cost does not depend on the size of the home."""
+    reported = {changed.file.name: changed for changed in batch}
     folder = str(home.path)
-    known = {
-        name: writer.sources.get(SourceKey(machine, folder, changed.file.relative)) for name, changed in told.items()
-    }
-    kept = {name: file for name, file in known.items() if file is not None}
-    there = [changed.file for changed in told.values() if not changed.gone]
+    there = with_outputs(changed.file for changed in reported.values() if not changed.gone)
+    paths = {changed.file.relative for changed in reported.values()} | {file.relative for file in there}
+    kept_files = (writer.sources.get(SourceKey(machine, folder, path)) for path in sorted(paths))
+    kept = {file.name: file for file in kept_files if file is not None}
     done = _take(writer, home, machine, kept, there, [])
     writer.commit()
     return done
@@ -71,35 +75,47 @@ def _take(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Capture:
-    """Compare the files with what is kept of them, and keep the rest."""
+    """Compare the files with the kept ones, and keep what is new."""
     done = Capture()
     known = {name: file.bookmark for name, file in kept.items() if file.bookmark and _can_go_on(file)}
     folder = str(home.path)
-    found = (file for file in files if not writer.is_forgotten(folder, file.relative, machine))
-    changes = find_changes(known, found, unreadable)
+    remembered = (file for file in files if not writer.is_forgotten(folder, file.relative, machine))
+    changes = find_changes(known, remembered, unreadable)
     for name, origin in changes.moved.items():
-        file = kept.pop(origin)
-        writer.moved(file, Path(name).relative_to(home.path).as_posix())
-        kept[name] = file
+        file, there = kept.pop(origin), kept.get(name)
+        if (
+            there is not None
+            and there.bookmark
+            and _can_go_on(there, is_gone=True)
+            and continues(Path(name), there.bookmark)
+        ):
+            writer.gone(file)  # it is back in its place, and the kept file there is its beginning
+        else:
+            kept[name] = writer.moved(file, Path(name).relative_to(home.path).as_posix())
         done.moved += 1
     for name in changes.gone:
         writer.gone(kept[name])
         done.gone += 1
-    on_total(sum(file.size for file in changes.to_read))
+    on_total(sum(min(file.size, most_of(file.kind) or file.size) for file in changes.to_read))
     for source in changes.to_read:
         try:
             _keep(writer, source, kept.get(source.name), machine, home, done, on_bytes)
         except _SourceError as failure:
-            if not isinstance(failure.error, FileNotFoundError):  # gone since we looked: the next capture says so
+            if not isinstance(failure.error, FileNotFoundError):  # gone meanwhile: the next capture reports it
                 done.unreadable.append(Unreadable(source.path, failure.error.strerror or str(failure.error)))
     writer.settle()
     return done
 
 
-def _can_go_on(file: KeptFile) -> bool:
-    """Whether new bytes can be added to what is kept of a file."""
+def _is_back(path: Path, file: KeptFile) -> bool:
+    """Whether a file that was gone is at its path again, and begins with its kept bytes."""
+    return _can_go_on(file, is_gone=True) and file.bookmark is not None and continues(path, file.bookmark)
+
+
+def _can_go_on(file: KeptFile, *, is_gone: bool = False) -> bool:
+    """Whether new bytes can be added to a kept file, which must still exist unless it `is_gone`."""
     is_whole = file.latest is not None and file.latest.is_whole
-    return is_whole and not file.is_suspect and file.gone_since is None
+    return is_whole and not file.is_suspect and (is_gone or file.gone_since is None)
 
 
 def _keep(
@@ -115,18 +131,36 @@ def _keep(
         _keep_database(writer, source, file, machine, home, done, on_bytes)
         return
     try:
-        is_damaged = file is not None and (file.is_suspect or not (file.latest and file.latest.is_whole))
-        reading = Reading(source.path, file.bookmark if file and not is_damaged else None)
+        is_damaged = file is not None and not _can_go_on(file, is_gone=True)
+        reading = Reading(source.path, _bookmark_of(writer, file) if file and not is_damaged else None)
     except OSError as error:
         raise _SourceError(error) from error
     with reading:
         if file is None:
             file = writer.new_file(machine, str(home.path), source.relative, source.kind)
         new_version = reading.change.starts_over or is_damaged
-        pieces = _pieces(reading, on_bytes)
+        pieces = _pieces(reading, most_of(source.kind), on_bytes)
         size = writer.add(file, pieces, lambda: reading.bookmark, new_version=new_version)
     done.size += size
     done.files += bool(size) or new_version
+
+
+def _bookmark_of(writer: Writer, file: KeptFile) -> Bookmark | None:
+    """Return the bookmark of the latest version; for one that came from another archive, up to its end."""
+    if file.bookmark is not None or file.latest is None:
+        return file.bookmark
+    head, edge, whole = b"", b"", 0
+    try:
+        for data in writer.content(file.latest):
+            head, edge, whole = (head + data)[:WINDOW], (edge + data)[-WINDOW:], zlib.crc32(data, whole)
+    except BackscrollError:
+        return UNKNOWN  # the file is kept again from the start
+    size = file.latest.size
+    return Bookmark(size, 0, 0, size, file.latest.modified_ns, UNSETTLED, zlib.crc32(head), zlib.crc32(edge), whole)
+
+
+UNKNOWN: Final = Bookmark(2**62, 0, 0, 0, 0, UNSETTLED, 0, 0, 0)
+"""A bookmark that no file continues."""
 
 
 def _keep_database(
@@ -159,9 +193,14 @@ def _keep_database(
     done.files += bool(size)
 
 
-def _pieces(reading: Reading, on_bytes: Callable[[int], object]) -> Iterator[bytes]:
+def most_of(kind: FileKind) -> int | None:
+    """Return the most bytes that are kept of a file of this kind, from its beginning; None for all."""
+    return LARGEST if kind is FileKind.TASK_OUTPUT else None
+
+
+def _pieces(reading: Reading, limit: int | None, on_bytes: Callable[[int], object]) -> Iterator[bytes]:
     try:
-        for piece in reading.rest():
+        for piece in reading.rest(limit):
             on_bytes(len(piece))
             yield piece
     except OSError as error:
@@ -177,6 +216,6 @@ class _SourceError(Exception):
 
 
 def _kept_of(writer: Writer, home: Home, machine: str) -> dict[str, KeptFile]:
-    """What is kept of a home, by path."""
+    """Return the kept files of a home, by path."""
     folder = str(home.path)
     return {file.name: file for file in writer.sources.values() if (file.machine, file.home) == (machine, folder)}

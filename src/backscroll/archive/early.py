@@ -1,7 +1,6 @@
 """Keep and read the files of early clients, which hold whole sessions: the database, and the logs before it."""
 
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.kept_file import KeptFile, Version
+from backscroll.disk import temporary_folder
 from backscroll.files.discovery import HomeFile
 from backscroll.files.early_database import OwnFolder, copy_database, copy_files
 from backscroll.files.early_logs import LogContents
@@ -27,13 +27,13 @@ class DatabaseCopy:
         self._source = source
 
     def pieces(self) -> Iterator[bytes]:
-        """Its bytes."""
+        """Yield the bytes of the copy."""
         with self._path.open("rb") as file:
             while piece := file.read(PIECE):
                 yield piece
 
     def is_same(self, archive: Archive, version: Version) -> bool:
-        """Whether this is what was kept last: a client may write without changing anything that counts."""
+        """Whether this is equal to the last kept version: a client may write without changing anything that counts."""
         if version.size != self._path.stat().st_size:
             return False
         with self._path.open("rb") as file:
@@ -41,7 +41,7 @@ class DatabaseCopy:
 
     @property
     def bookmark(self) -> Bookmark:
-        """What the live file looked like, and the length and checksum of the copy."""
+        """The state of the live file, with the length and checksum of the copy."""
         checksum = size = 0
         for piece in self.pieces():
             checksum = zlib.crc32(piece, checksum)
@@ -53,18 +53,18 @@ class DatabaseCopy:
 def database_copy(
     source: HomeFile, *, is_first: bool, is_forgotten: Callable[[str], bool] = lambda _: False
 ) -> Iterator[DatabaseCopy]:
-    """Copy a database, without the sessions that are forgotten, by their paths.
+    """Copy a database, without the forgotten sessions, by their paths.
 
-    One that is damaged is kept as it is the first time; later, what was kept before stays.
+    A damaged one is kept as it is the first time; later, the earlier kept version stays.
     """
-    with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
+    with temporary_folder() as folder:
         try:
-            path = copy_database(source.path, Path(folder))
+            path = copy_database(source.path, folder)
         except OSError:
             if not is_first:
                 raise
-            path = copy_files(source.path, Path(folder))
-        with suppress(OSError):  # of one that is damaged
+            path = copy_files(source.path, folder)
+        with suppress(OSError):  # of a damaged one
             names = DatabaseContents(path, is_own=True).sessions
             if forgotten := {name for name in names if is_forgotten(f"{source.relative}/{name}.jsonl")}:
                 remove_sessions(path, forgotten)
@@ -72,21 +72,21 @@ def database_copy(
 
 
 def without_forgotten(archive: Archive, file: KeptFile, folder: Path) -> list[Path] | None:
-    """Every kept version of a database without the sessions that are forgotten, in a folder; None if it has none."""
+    """Copy every kept version of a database to a folder, without forgotten sessions; None if it has none of these."""
     paths = []
-    found = False
+    has_forgotten = False
     for version in file.versions:
         path = folder / f"{file.number}-{version.number}.db"
         with path.open("wb") as copy:
             for data in archive.content(version):
                 copy.write(data)
-        with suppress(OSError):  # what is no database is kept as it is
+        with suppress(OSError):  # a file that is no database is kept as it is
             names = DatabaseContents(path, is_own=True).sessions
             if forgotten := {name for name in names if _is_forgotten_inside(archive, file, name)}:
                 remove_sessions(path, forgotten)
-                found = True
+                has_forgotten = True
         paths.append(path)
-    return paths if found else None
+    return paths if has_forgotten else None
 
 
 def _is_forgotten_inside(archive: Archive, file: KeptFile, name: str) -> bool:
@@ -94,7 +94,7 @@ def _is_forgotten_inside(archive: Archive, file: KeptFile, name: str) -> bool:
 
 
 def kept_contents(archive: Archive, file: KeptFile, version: Version) -> Contents:
-    """The sessions in a kept database or log."""
+    """Return the sessions in a kept database or log."""
     return CACHE.get(
         (str(archive.folder), tuple(chunk.id for chunk in version.chunks), version.size, file.path),
         lambda: _unpacked(archive, file, version),

@@ -15,29 +15,29 @@ import msgspec
 from msgspec import Struct
 
 from backscroll.archive.stamp import END_NOTE
-from backscroll.disk import open_private, write_all
+from backscroll.disk import open_private, read_own, write_all
 
 WIDTH: Final = 256
 """The size of the file: it is overwritten in one piece."""
 
 
 class EndNote(Struct, frozen=True, kw_only=True):
-    """How long a catalogue was."""
+    """The length of a catalogue, with checksums."""
 
     header: str
-    """The checksum of the first line. A rewritten catalogue has another, and the note does not apply to it."""
+    """The checksum of the first line. A rewritten catalogue has another one, and the note does not apply to it."""
     lines: int
     sum: str
     """The checksum of the last of these lines."""
     copied: int = 0
-    """How many of the lines have a copy in the packs."""
+    """The number of lines that have a copy in the packs."""
     check: str = ""
 
 
 def read_note(folder: Path) -> EndNote | None:
-    """The note, if there is a valid one."""
+    """Return the note, if there is a valid one."""
     try:
-        note = DECODER.decode((folder / END_NOTE).read_bytes())
+        note = DECODER.decode(read_own(folder / END_NOTE))
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return note if note.check == _check(note) else None

@@ -6,7 +6,6 @@ before its first one, which proves that copies follow the catalogue and each oth
 """
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,10 +18,12 @@ from backscroll.archive.catalogue import (
     CaptureEnd,
     CatalogueEntry,
     Header,
+    ImpossibleLine,
     VerificationEnd,
     with_sums,
     without_sums,
 )
+from backscroll.disk import open_own, read_at
 from backscroll.errors import storage_error
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ class CopiedLine(NamedTuple):
 
     text: bytes
     sum: str
-    entry: CatalogueEntry
+    entry: CatalogueEntry | ImpossibleLine
 
 
 class Copy(NamedTuple):
-    """Consecutive lines, the checksum of the line before them, and how many bytes of the pack they take."""
+    """Consecutive lines, the checksum of the line before them, and the number of bytes they take in the pack."""
 
     before: str
     lines: list[CopiedLine]
@@ -71,7 +72,7 @@ def is_worth_a_copy(entries: Iterable[CatalogueEntry]) -> bool:
 
 
 def pack_copy(lines: bytes, before: str) -> bytes:
-    """The frame with a copy of these lines."""
+    """Return the frame with a copy of these lines."""
     packed = zstandard.ZstdCompressor(level=LEVEL, dict_data=DICTIONARY).compress(without_sums(lines))
     content = (bytes(SUM) if before == BEGINNING else bytes.fromhex(before)) + packed
     content = NAME + _check(content) + content
@@ -79,7 +80,7 @@ def pack_copy(lines: bytes, before: str) -> bytes:
 
 
 def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
-    """The bytes that the catalogue does not name, or only those after the last chunk of the last pack."""
+    """Yield the bytes that the catalogue does not name, or only those after the last chunk of the last pack."""
     claimed: dict[int, list[tuple[int, int]]] = {}
     for chunk in archive.chunks.values():
         claimed.setdefault(chunk.pack, []).append((chunk.offset, chunk.offset + chunk.length))
@@ -107,7 +108,7 @@ def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
 
 
 def copies_in(archive: "Archive", found: Iterable[Gap]) -> Iterator[Copy]:
-    """The copies in these gaps, in the order they were written."""
+    """Yield the copies in these gaps, in the order they were written."""
     for gap in found:
         try:
             yield from _copies(archive.pack(gap.pack), gap)
@@ -118,54 +119,56 @@ def copies_in(archive: "Archive", found: Iterable[Gap]) -> Iterator[Copy]:
 
 
 def continuation(copies: list[Copy], last_sum: str) -> list[list[CopiedLine]]:
-    """The lines written after the line with this checksum, by copy; empty if there are none, or none are known.
+    """Return the lines written after the line with this checksum, by copy; empty if there are none, or none are known.
 
     The search goes backwards from the latest copy: the lines of an interrupted commit that others replaced are not a
     continuation.
     """
-    found = {line.sum: (number, count) for number, one in enumerate(copies) for count, line in enumerate(one.lines, 1)}
+    positions = {
+        line.sum: (number, count) for number, copy in enumerate(copies) for count, line in enumerate(copy.lines, 1)
+    }
     seen: set[int] = set()
     for latest in range(len(copies) - 1, -1, -1):
         parts: list[list[CopiedLine]] = []
         number, count = latest, len(copies[latest].lines)
         while number not in seen or number == latest:
             seen.add(number)
-            one = copies[number]
-            sums = [one.before, *(line.sum for line in one.lines[:count])]
+            copy = copies[number]
+            sums = [copy.before, *(line.sum for line in copy.lines[:count])]
             if last_sum in sums:
-                parts.append(one.lines[sums.index(last_sum) : count])
+                parts.append(copy.lines[sums.index(last_sum) : count])
                 return [part for part in reversed(parts) if part]
-            parts.append(one.lines[:count])
-            if one.before not in found or found[one.before][0] == number:
+            parts.append(copy.lines[:count])
+            if copy.before not in positions or positions[copy.before][0] == number:
                 break
-            number, count = found[one.before]
+            number, count = positions[copy.before]
     return []
 
 
 def reaches_back(copies: list[Copy], last_sum: str) -> bool:
     """Whether the copies have the line with this checksum and all lines before it."""
-    found = {line.sum: one.before for one in copies for line in one.lines}
-    while last_sum in found:
-        last_sum = found[last_sum]
+    before = {line.sum: copy.before for copy in copies for line in copy.lines}
+    while last_sum in before:
+        last_sum = before[last_sum]
     return last_sum == BEGINNING
 
 
 def _copies(path: Path, gap: Gap) -> Iterator[Copy]:
-    with path.open("rb") as file:
+    with open_own(path) as file:
         at = gap.start
         while at < gap.end:
-            piece = os.pread(file.fileno(), min(PIECE, gap.end - at), at)
+            piece = read_at(file.fileno(), at, min(PIECE, gap.end - at))
             place = piece.find(MAGIC)
             if place < 0 or len(piece) < HEAD:
                 at += max(1, len(piece) - len(MAGIC) + 1)
                 continue
             at += place
-            length = int.from_bytes(os.pread(file.fileno(), 4, at + len(MAGIC)), "little")
+            length = int.from_bytes(read_at(file.fileno(), at + len(MAGIC), 4), "little")
             end = at + len(MAGIC) + 4 + length
-            one = _read(os.pread(file.fileno(), length, at + len(MAGIC) + 4)) if end <= gap.end else None
-            if one is not None:
-                yield one
-            at = at + len(MAGIC) if one is None else end
+            copy = _read(read_at(file.fileno(), at + len(MAGIC) + 4, length)) if end <= gap.end else None
+            if copy is not None:
+                yield copy
+            at = at + len(MAGIC) if copy is None else end
 
 
 def _read(content: bytes) -> Copy | None:
@@ -193,7 +196,5 @@ TYPICAL: Final = (
     b'{"kind":"bytes","at":"2026-01-05T10:00:00Z","file":1,"version":0,"size":7,"modified_ns":17,"chunks":[["c",1,0,20,7'
     b']],"bookmark":[7,2049,131,7,17,17,2143842329,2143842329,2143842329]}\n'
 )
-"""The compression dictionary: typical lines. It halves the size of a copy of one line. Never change it: old copies need
-it.
-"""
+"""The compression dictionary: typical lines. It halves the copy of one line. Never change it: old copies need it."""
 DICTIONARY: Final = zstandard.ZstdCompressionDict(TYPICAL, dict_type=zstandard.DICT_TYPE_RAWCONTENT)

@@ -20,14 +20,14 @@ class Packed(NamedTuple):
 
 
 def pack(data: bytes) -> Packed:
-    """Hashing and compressing release the GIL, so several chunks are packed at once."""
+    """Hash and compress a chunk. Both release the GIL, so several chunks are packed at once."""
     if not hasattr(OWN, "compressor"):
         OWN.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
     return Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
 
 
 def in_chunks(pieces: Iterable[bytes], least: int | None = None) -> Iterable[bytes]:
-    """The same bytes in larger pieces: of the usual size of a chunk, or of at least so many bytes, except the last."""
+    """Yield the bytes in larger pieces: of the usual size of a chunk, or of at least `least` bytes, except the last."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:

@@ -1,7 +1,8 @@
 """Read a kept file line by line, like a live one.
 
-A bookmark in a kept version names the chunks that it was made of: chunks are known by their hashes, so the bytes before
-it are the same exactly if the chunks are. Nothing has to be unpacked to know that a version only grew.
+A bookmark in a kept version identifies the version's chunks at that time: chunks are known by their hashes, so the
+bytes before the bookmark are the same exactly if the chunks are. Nothing has to be unpacked to know that a version only
+grew.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ KEPT: Final = -2
 
 
 class KeptReading:
-    """One pass over the lines of a kept version, from a bookmark on if it has only grown since."""
+    """A pass over the lines of a kept version, from a bookmark on if the version has only grown since."""
 
     def __init__(self, archive: Archive, version: Version, bookmark: Bookmark | None = None) -> None:
         self._archive = archive
@@ -34,7 +35,7 @@ class KeptReading:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
     def __iter__(self) -> Iterator[Line]:
         for line, is_complete in lines_of(self.read, self._version.size, self._offset):
@@ -46,14 +47,14 @@ class KeptReading:
 
     @property
     def bookmark(self) -> Bookmark:
-        """Where to go on when the version has grown. Covers the line that was given last."""
+        """The position at which to continue when the version has grown, after the line that was returned last."""
         version = self._version
         return Bookmark(
             self._offset, KEPT, version.number, version.size, version.modified_ns, 0, 0, 0, _digest(version.chunks)
         )
 
     def rest(self) -> Iterator[bytes]:
-        """All bytes, chunk by chunk."""
+        """Return all bytes, chunk by chunk."""
         return self._archive.content(self._version)
 
     def take_tail(self) -> None:
@@ -63,11 +64,11 @@ class KeptReading:
         self.tail = None
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that was too long to return at once."""
+        """Yield the bytes of a line that was too long to return at once."""
         return pieces_of(self.read, line)
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end`."""
+        """Return the bytes from `start` to `end`."""
         return self._archive.read(self._version, start, end)
 
 
@@ -85,6 +86,6 @@ def _is_beginning_of(bookmark: Bookmark, version: Version) -> bool:
 
 
 def _digest(chunks: Iterable[Chunk]) -> int:
-    """A number for a row of chunks, which fits where a checksum stands."""
-    told = "".join(chunk.id for chunk in chunks).encode()
-    return int.from_bytes(hashlib.blake2b(told, digest_size=7).digest())
+    """Return a number for a row of chunks, in the range of a checksum."""
+    ids = "".join(chunk.id for chunk in chunks).encode()
+    return int.from_bytes(hashlib.blake2b(ids, digest_size=7).digest())

@@ -2,7 +2,7 @@
 
 The lines are exactly those that were written: each has its checksum and that of the line before it. The chunks they
 name are read and checked against their SHA-256 first. The catalogue is replaced in one step, so an interrupted recovery
-has changed nothing, and a repeated one finds nothing to do.
+changes nothing, and a repeated one has nothing to do.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,13 @@ from backscroll.archive.catalogue import (
     CaptureEnd,
     CatalogueEntry,
     Chunk,
+    ImpossibleLine,
     VerificationEnd,
     decode,
 )
 from backscroll.archive.end_note import read_note
 from backscroll.archive.line_copies import CopiedLine, Copy, continuation, copies_in, gaps, reaches_back
-from backscroll.disk import write_private
+from backscroll.disk import read_whole, write_private
 
 if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
@@ -30,15 +31,15 @@ BEFORE_REPAIR: Final = "catalogue.before-repair"
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was recovered, and what was not."""
+    """The result of a recovery: recovered and missing lines."""
 
     lines: int = 0
     files: int = 0
-    """The files these lines are about."""
+    """The number of files that these lines are about."""
     size: int = 0
-    """Bytes of these files that the catalogue no longer named."""
+    """The bytes of these files that the catalogue no longer named."""
     missing: int = 0
-    """Lines that were written and are in no pack, not counting notes about captures and verifications."""
+    """The lines that were written and are in no pack, not counting notes about captures and verifications."""
     is_written: bool = False
 
 
@@ -75,7 +76,7 @@ def recover(archive: "Archive") -> Recovered:
     if not lines:
         return Recovered(missing=missing)
     if archive.bad_lines:
-        write_private(archive.folder / BEFORE_REPAIR, archive.catalogue.read_bytes())
+        write_private(archive.folder / BEFORE_REPAIR, read_whole(archive.catalogue))
     write_private(archive.catalogue, beginning.data + b"".join(line.text for line in lines))
     chunks = {chunk.id: chunk for line in lines for chunk in _chunks(line.entry)}
     return Recovered(
@@ -95,11 +96,11 @@ def has_all_copies(archive: "Archive", copies: list[Copy]) -> bool:
     if reaches_back(copies, archive.copied_sum):
         return True
     now = read_note(archive.folder)
-    return now is None or now.header != note.header  # rewritten since we read the catalogue
+    return now is None or now.header != note.header  # rewritten since the catalogue was read
 
 
 def _proven(archive: "Archive", parts: list[list[CopiedLine]], before: int, written: int) -> list[list[CopiedLine]]:
-    """Without trailing commits whose chunks did not reach the disk, unless they are known to be complete."""
+    """Return the parts, except trailing commits whose chunks did not reach the disk and that may be incomplete."""
     parts = list(parts)
     while parts and before + sum(map(len, parts)) > written:
         if all(archive.is_sound(chunk) for line in parts[-1] for chunk in _chunks(line.entry)):
@@ -108,13 +109,13 @@ def _proven(archive: "Archive", parts: list[list[CopiedLine]], before: int, writ
     return parts
 
 
-def _chunks(entry: CatalogueEntry) -> list[Chunk]:
+def _chunks(entry: CatalogueEntry | ImpossibleLine) -> list[Chunk]:
     return entry.chunks if isinstance(entry, AddedBytes) else []
 
 
 def _beginning_of(archive: "Archive") -> _Beginning:
     try:
-        data = archive.catalogue.read_bytes()
+        data = read_whole(archive.catalogue)
     except FileNotFoundError:
         data = b""
     end = count = 0

@@ -1,21 +1,20 @@
-"""Put kept files back: byte for byte, never over something newer."""
+"""Put kept files back: byte for byte, never over a newer file."""
 
 import errno
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.kept_file import KeptFile, Version
+from backscroll.disk import write_new
 from backscroll.errors import BackscrollError
 
 Outcome = Literal["restored", "already there", "another file is there", "damaged", "not a path of a home"]
 
 
 class Restored(NamedTuple):
-    """The outcome for a file."""
+    """A file with its target and the outcome of the restore."""
 
     file: KeptFile
     version: Version
@@ -32,10 +31,10 @@ def restore(
     number: int | None = None,
     place: Callable[[str], str] = lambda path: path,
 ) -> Iterable[Restored]:
-    """Write the fullest version of each file, or the one with this number, below `root`, where it lay in its home.
+    """Write the fullest version of each file, or the one with this number, below `root`, at its path in its home.
 
-    With `fresh` it counts as changed now, so that Claude Code does not delete it at once again; else it has the time
-    that it had. `place` may give a file another path than it had.
+    With `fresh` it counts as changed now, so that Claude Code does not delete it at once again; else it keeps its old
+    time. `place` may give a file another path.
     """
     for file in files:
         version = file.fullest if number is None else file.version(number)
@@ -56,30 +55,19 @@ def _write(archive: Archive, version: Version, root: Path, target: Path, *, fres
     if target.is_symlink() or target.exists():
         return "already there" if _is_same(archive, version, target) else "another file is there"
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".backscroll-")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            for data in archive.content(version):
-                file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if not fresh:
-            os.utime(name, ns=(version.modified_ns, version.modified_ns))
-        # Linking fails if a file appeared meanwhile; a rename would replace it.
-        os.link(name, target)
+        write_new(target, archive.content(version), None if fresh else version.modified_ns)
     except FileExistsError:
         return "another file is there"
     except BackscrollError:
         return "damaged"
-    finally:
-        Path(name).unlink()
     return "restored"
 
 
 IMPOSSIBLE: Final = frozenset(
     {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EEXIST}
 )
-"""Errors of a bad name; any other failure is the disk's."""
+"""Errors of a bad name; any other error is a failure of the disk."""
 
 
 def _is_inside(root: Path, target: Path) -> bool:

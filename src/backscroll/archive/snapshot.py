@@ -1,4 +1,4 @@
-"""What is kept, as the lines of a rewritten catalogue."""
+"""The kept files as the lines of a rewritten catalogue."""
 
 from collections.abc import Iterable
 
@@ -14,14 +14,13 @@ from backscroll.archive.catalogue import (
     Suspect,
     written_name,
 )
-from backscroll.archive.kept_file import KeptFile
+from backscroll.archive.kept_file import KeptFile, Version, written_type
 
 
 def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
-    """Everything, as if it had been kept at once; lines without their own time get `at`."""
+    """Yield all lines, as if everything had been kept at once; lines without their own time get `at`."""
     yield Header(at=at, first_pack=archive.first_pack)
-    # Deleted files first: another file may now have the same path, and the last one named counts.
-    for file in sorted(archive.files.values(), key=lambda file: (file.gone_since is None, file.number)):
+    for file in archive.files.values():
         since = file.versions[0].since if file.versions else at
         yield new_file_entry(file, since)
         for number, version in enumerate(file.versions):
@@ -33,6 +32,7 @@ def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
                 modified_ns=version.modified_ns,
                 chunks=version.chunks,
                 bookmark=list(file.bookmark or ()),
+                unrelated=version.is_unrelated,
             )
         if file.is_suspect:
             yield Suspect(at=at, file=file.number)
@@ -48,7 +48,7 @@ def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
 
 
 def new_file_entry(file: KeptFile, at: str) -> NewFile:
-    """The line that introduces a file."""
+    """Return the line that introduces a file."""
     home, home_hex = written_name(file.home)
     path, path_hex = written_name(file.path)
     return NewFile(
@@ -57,7 +57,21 @@ def new_file_entry(file: KeptFile, at: str) -> NewFile:
         machine=file.machine,
         home=home,
         path=path,
-        type=file.type,
+        type=written_type(file.type),
         home_hex=home_hex,
         path_hex=path_hex,
+    )
+
+
+def relation_of(file: KeptFile, version: Version) -> AddedBytes:
+    """Return a line that adds no bytes to a version, only its relation to the one before."""
+    return AddedBytes(
+        at=version.since,
+        file=file.number,
+        version=version.number - 1,
+        size=version.size,
+        modified_ns=version.modified_ns,
+        chunks=[],
+        bookmark=list(file.bookmark or ()),
+        unrelated=version.is_unrelated,
     )

@@ -1,4 +1,4 @@
-"""Check that everything that was kept is still intact."""
+"""Check that the archive is intact."""
 
 import re
 import zlib
@@ -7,17 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from backscroll.archive.archive import Archive, DamagedError, ForgottenError
+from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import BadLine, Chunk
 from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.line_copies import copies_in, gaps
+from backscroll.archive.packs import DamagedError, ForgottenError
 from backscroll.archive.recovery import has_all_copies
 from backscroll.errors import BackscrollError, StorageError, storage_error
 from backscroll.files.layout import FileKind
 
 
 class Damage(NamedTuple):
-    """Damage, and the files it affects."""
+    """A problem, and the files it affects."""
 
     what: str
     files: list[KeptFile]
@@ -25,7 +26,7 @@ class Damage(NamedTuple):
 
 @dataclass
 class Verification:
-    """What a verification found."""
+    """The result of a verification."""
 
     chunks: int = 0
     size: int = 0
@@ -34,7 +35,13 @@ class Verification:
     """Bytes in packs that the catalogue does not name: left by an interrupted writer, and harmless."""
     damages: list[Damage] = field(default_factory=list)
     unreadable: list[Damage] = field(default_factory=list)
-    """What the system failed to read. That is not damage: the stored bytes may be fine."""
+    """Data that the system failed to read. That is not damage: the stored bytes may be intact."""
+    whole_again: list[KeptFile] = field(default_factory=list)
+    """Files that are marked as damaged, but intact: the mark was a mistake, or the damage was repaired."""
+    united: list[KeptFile] = field(default_factory=list)
+    """Files that the catalogue has several times at one path. They are read as one, and nothing of them is out of
+    reach; the next writer merges them.
+    """
 
 
 def verify(
@@ -42,9 +49,9 @@ def verify(
 ) -> Verification:
     """Check every line of the catalogue, every chunk in the packs, every version of every file.
 
-    `quick` only checks that everything is there, not that the bytes are still the same.
+    `quick` only checks that all bytes exist, not that they are unchanged.
     """
-    report = Verification(files=len(archive.files))
+    report = Verification(files=len(archive.files), united=list(archive.united))
     if archive.lost_end is not None:
         report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}; {REPAIR}", []))
     if not archive.has_header and not archive.bad_lines and _has_lost_its_catalogue(archive):
@@ -52,19 +59,37 @@ def verify(
     for bad in archive.bad_lines:
         what = f"line {bad.number} of the catalogue is not what was written"
         report.damages.append(Damage(what, _files_in(archive, bad)))
+    if archive.odd_lines:
+        lines = ", ".join(map(str, archive.odd_lines[:10]))
+        what = f"lines of the catalogue with impossible numbers or names are left out: {lines}"
+        report.damages.append(Damage(what, []))
     looked = _Verifier(archive, report, quick=quick, on_bytes=on_bytes)
     for file in archive.files.values():
         for version in file.versions:
             looked.at(file, version, is_latest=version is file.latest)
     _look_at_copies(archive, report)
+    damaged = {file.number for damage in report.damages for file in damage.files} | looked.numbers
     for file in archive.files.values():
-        if file.is_suspect:
-            looked.problems.setdefault(f"a line about {file.path} is lost, or it was found damaged before", []).append(
-                file
-            )
+        if file.is_marked and not file.has_gap and not quick and file.number not in damaged:
+            report.whole_again.append(file)
+        elif file.is_suspect:
+            what = f"a line about {file.path} is lost, or it was found damaged before"
+            hint = "; run backscroll archive verify to check it again" if quick and file.is_marked else ""
+            looked.problems.setdefault(f"{what}{hint}", []).append(file)
     report.damages += _together(looked.problems)
     report.unreadable += _together(looked.unreadable)
     return report
+
+
+def whole_again(archive: Archive) -> list[KeptFile]:
+    """Return the files that are marked as damaged, but intact. Reads only these."""
+    looked = _Verifier(archive, Verification(), quick=False, on_bytes=lambda _: None)
+    marked = [file for file in archive.files.values() if file.is_marked and not file.has_gap]
+    for file in marked:
+        for version in file.versions:
+            looked.at(file, version, is_latest=version is file.latest)
+    lost = {file.number for bad in archive.bad_lines for file in _files_in(archive, bad)}
+    return [file for file in marked if file.number not in lost | looked.numbers]
 
 
 def _together(problems: dict[str, list[KeptFile]]) -> list[Damage]:
@@ -72,8 +97,10 @@ def _together(problems: dict[str, list[KeptFile]]) -> list[Damage]:
 
 
 def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
-    """The files that a damaged line was about: known ones, and what is left of the names of others."""
-    texts = {name: [found.decode("utf-8", "replace") for found in NAMES[name].findall(bad.text)] for name in NAMES}
+    """Return the files that a damaged line was about: known ones, and the rest of the names of others."""
+    texts = {
+        name: [name_bytes.decode("utf-8", "replace") for name_bytes in NAMES[name].findall(bad.text)] for name in NAMES
+    }
     home, path = (texts["home"] or [""])[0], (texts["path"] or ["?"])[0]
     files = [archive.files.get(number) or KeptFile(number, "", home, path, FileKind.SIDECAR) for number in bad.files]
     if not files and texts["path"]:
@@ -95,6 +122,12 @@ class _Verifier:
         self._on_bytes = on_bytes
         self._seen: dict[str, BackscrollError | None] = {}
 
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of the files with a problem."""
+        lists = (*self.problems.values(), *self.unreadable.values())
+        return {file.number for files in lists for file in files}
+
     def at(self, file: KeptFile, version: Version, *, is_latest: bool) -> None:
         """Check a version of a file."""
         checksum = size = read = 0
@@ -110,12 +143,12 @@ class _Verifier:
                 where.setdefault(problem.message, []).append(file)
         if size != version.size:
             self.problems.setdefault(f"{file.path} is not as long as it was", []).append(file)
-        comparable = whole and is_latest and not self._quick and file.bookmark and file.bookmark.offset == read == size
-        if comparable and file.bookmark and checksum != file.bookmark.whole:
+        is_comparable = whole and is_latest and not self._quick and read == size and file.checksum is not None
+        if is_comparable and checksum != file.checksum:
             self.problems.setdefault(f"{file.path} is not what its source was", []).append(file)
 
     def _chunk(self, chunk: Chunk) -> tuple[bytes, BackscrollError | None]:
-        """The bytes of a chunk, and what is wrong with it."""
+        """Return the bytes of a chunk, and its problem if it has one."""
         is_new = chunk.id not in self._seen
         if is_new:
             self._report.chunks += 1
@@ -137,7 +170,7 @@ class _Verifier:
 
 
 def _has_lost_its_catalogue(archive: Archive) -> bool:
-    """Whether there are packs and still no catalogue: a writer may have started since the archive was opened."""
+    """Whether there are packs but no catalogue: a writer may have started since the archive was opened."""
     with suppress(OSError):  # reported for each chunk
         has_packs = any(archive.pack(number).stat().st_size for number in archive.packs_on_disk())
         return has_packs and not Archive(archive.folder).has_header

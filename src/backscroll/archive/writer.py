@@ -5,7 +5,6 @@ that the catalogue does not name were left by an interrupted writer. They are ne
 catalogue is ever damaged, they may be all that is left.
 """
 
-import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from backscroll.archive.archive import Archive
+from msgspec.structs import replace
+
 from backscroll.archive.catalogue import (
     BEGINNING,
     AddedBytes,
@@ -32,16 +32,18 @@ from backscroll.archive.catalogue import (
     written_name,
 )
 from backscroll.archive.end_note import EndNote, write_note
-from backscroll.archive.kept_file import KeptFile
+from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.line_copies import is_worth_a_copy, pack_copy
+from backscroll.archive.one_file import begin_differently, is_relation_needed, version_before
+from backscroll.archive.pack_writing import PackWriter
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.recovery import recover
 from backscroll.archive.snapshot import new_file_entry
-from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
+from backscroll.archive.stamp import stamp_of
+from backscroll.disk import FileLock, append, open_own, open_private, private_folder, read_at, sync_folder
 from backscroll.errors import BackscrollError
 from backscroll.files.reading import Bookmark
 
-PACK_SIZE: Final = 512 * 1024 * 1024
 COMMIT_AFTER: Final = 64 * 1024 * 1024
 """Commit after this many bytes of a source."""
 
@@ -55,12 +57,12 @@ class _Job:
     size: int
     chunks: list[Chunk] = field(default_factory=list)
     open: int = 0
-    """Chunks that are not written yet."""
+    """The number of chunks that are not written yet."""
     bookmark: Bookmark | None = None
-    """Where reading of its source ended, once it is complete."""
+    """The bookmark of the source, once it has been read to its end."""
 
 
-class Appender(Archive):
+class Appender(PackWriter):
     """An archive open for appending; a context manager that holds the lock."""
 
     def __init__(self, folder: Path, *, accepts_loss: bool = False) -> None:
@@ -74,12 +76,7 @@ class Appender(Archive):
         self._lock = FileLock(
             folder / "lock", "another backscroll is keeping sessions right now", "wait for it, or try again later"
         )
-        self._pack_number = 1
-        self._pack: int | None = None
-        self._pack_end = self._opened_at = 0
-        self._sure_of = (1, 0)
         self._pending: list[CatalogueEntry] = []
-        self._pending_bytes = 0
         self._threads = ThreadPoolExecutor(max_workers=os.cpu_count() or 2)
         self._waiting: deque[tuple[Future[Packed], _Job]] = deque()
         self._is_broken = False
@@ -127,22 +124,8 @@ class Appender(Archive):
         finally:
             self._lock.release()
 
-    def _close_pack(self) -> None:
-        if self._pack is None:
-            return
-        number, end = self._sure_of
-        end = end if number == self._pack_number else 0
-        try:
-            # Bytes that the catalogue does not name yet are useless, and take room from the next attempt.
-            if os.fstat(self._pack).st_size > end:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._pack, end)
-        finally:
-            os.close(self._pack)
-            self._pack = None
-
     def new_file(self, machine: str, home: str, path: str, kind: str) -> KeptFile:
-        """Start to keep a file."""
+        """Start to keep a file, at a path where none is kept."""
         number = self._next_file
         self._next_file += 1
         self._write(new_file_entry(KeptFile(number, machine, home, path, kind), now()))
@@ -151,9 +134,9 @@ class Appender(Archive):
     def add(
         self, file: KeptFile, pieces: Iterable[bytes], bookmark_after: Callable[[], Bookmark], *, new_version: bool
     ) -> int:
-        """Keep more bytes of a file, or a new version; return how many.
+        """Keep more bytes of a file, or a new version; return the number of bytes.
 
-        `bookmark_after` gives the state of the source once all pieces have been read.
+        `bookmark_after` returns the state of the source once all pieces have been read.
         """
         version = len(file.versions) if new_version or not file.versions else len(file.versions) - 1
         before = file.versions[version].size if version < len(file.versions) else 0
@@ -168,12 +151,6 @@ class Appender(Archive):
         if self._pending_bytes >= COMMIT_AFTER:
             self.commit()
         return job.size - before
-
-    def put(self, packed: Packed) -> tuple[Chunk, int]:
-        """Write a chunk that is already packed and checked; return its place and how many bytes were written."""
-        before = self._pack_number, self._pack_end
-        chunk = self._put(packed)
-        return chunk, len(packed.data) if before != (self._pack_number, self._pack_end) else 0
 
     def add_chunks(self, line: AddedBytes) -> None:
         """Record which file these chunks, written before, belong to."""
@@ -216,7 +193,7 @@ class Appender(Archive):
             return
         is_known = job.version < len(job.file.versions) and job.file.gone_since is None and not job.file.is_suspect
         if is_known and not job.chunks and job.bookmark == job.file.bookmark:
-            return  # a visit that found nothing new
+            return  # a visit without new content
         self._write(
             AddedBytes(
                 at=now(),
@@ -229,21 +206,48 @@ class Appender(Archive):
             )
         )
 
-    def moved(self, file: KeptFile, path: str) -> None:
-        """The file moved within its home."""
-        text, in_hex = written_name(path)
-        self._write(Moved(at=now(), file=file.number, path=text, path_hex=in_hex))
+    def moved(self, file: KeptFile, path: str) -> KeptFile:
+        """Record that the file moved within its home; return the kept file at its new path.
 
-    def gone(self, file: KeptFile) -> None:
-        """The file is gone from its home."""
-        self._write(Gone(at=now(), file=file.number))
+        No path has two kept files, and content at a path stays kept there. If another file was kept at the new path, it
+        gets the moved content as its next version; and if another file had been at the old path, its versions stay
+        behind. Either way the old path has a file that is gone.
+        """
+        there = self.sources.get(file.key.beside(path))
+        if file.latest is None or file.bookmark is None or (there is None and file.first_related == 1):
+            text, in_hex = written_name(path)
+            self._write(Moved(at=now(), file=file.number, path=text, path_hex=in_hex))
+            return file
+        there = there or self.new_file(file.machine, file.home, path, file.type)
+        self._write(
+            AddedBytes(
+                at=now(),
+                file=there.number,
+                version=len(there.versions),
+                size=file.latest.size,
+                modified_ns=file.latest.modified_ns,
+                chunks=file.latest.chunks,
+                bookmark=list(file.bookmark),
+                unrelated=True if there.versions and not is_relation_needed(there) else None,
+            )
+        )
+        self.gone(file)
+        return there
+
+    def gone(self, file: KeptFile, at: str | None = None) -> None:
+        """Record that the file is gone from its home, now or since `at`."""
+        self._write(Gone(at=at or now(), file=file.number))
 
     def suspect(self, file: KeptFile) -> None:
-        """Part of the file is damaged: keep it again, if it still exists."""
+        """Mark the file as damaged: it is kept again, if it still exists."""
         self._write(Suspect(at=now(), file=file.number))
 
+    def trust(self, file: KeptFile) -> None:
+        """Record that the file was marked as damaged, but is intact."""
+        self._write(Suspect(at=now(), file=file.number, withdrawn=True))
+
     def captured_all(self, machine: str, home: str, at: str | None = None) -> None:
-        """Everything in the home is kept."""
+        """Record that everything in the home is kept."""
         text, in_hex = written_name(home)
         self._write(CaptureEnd(at=at or now(), machine=machine, home=text, home_hex=in_hex))
 
@@ -267,8 +271,9 @@ class Appender(Archive):
             os.fsync(self._pack)
             self._is_broken = False
         is_new = not self.catalogue.exists()
-        self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may name it
+        self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may name these bytes
         append(self.catalogue, lines, self._end)
+        self.stamp = stamp_of(self.folder)
         if is_new:
             sync_folder(self.folder)
         self._needs_newline = False
@@ -284,7 +289,22 @@ class Appender(Archive):
 
     def _write(self, entry: CatalogueEntry) -> None:
         self._apply(entry)
+        if isinstance(entry, AddedBytes) and entry.unrelated is None and entry.size:
+            file = self.files[entry.file]
+            version = file.versions[entry.version]
+            if version.is_unrelated is None and self._relate(file, version):
+                entry = replace(entry, unrelated=version.is_unrelated)
         self._pending.append(entry)
+
+    def _relate(self, file: KeptFile, version: Version) -> bool:
+        """Relate a version to the one before; return whether there is one to relate it to."""
+        earlier = version_before(file, version.number) if is_relation_needed(file) else None
+        if earlier is not None:
+            version.is_unrelated = begin_differently(self, earlier, version)
+        return earlier is not None
+
+    def _unite(self) -> None:
+        """Leave the files as the catalogue has them, since later lines name them; `Writer` rewrites the catalogue."""
 
     def _note_end(self, *, flush: bool = False) -> None:
         """Record the length of the catalogue outside of it, so that a lost end is noticed."""
@@ -292,63 +312,16 @@ class Appender(Archive):
         write_note(self.folder, note, flush=flush)
 
     def _not_copied(self) -> bytes:
-        """The lines of the catalogue that have no copy yet."""
+        """Return the lines of the catalogue that have no copy yet."""
         start = self._copied[1]
         if start >= self._end:
             return b""
-        with self.catalogue.open("rb") as file:
-            return os.pread(file.fileno(), self._end - start, start)
+        with open_own(self.catalogue) as file:
+            return read_at(file.fileno(), start, self._end - start)
 
     def _copy(self, lines: bytes, before: str) -> None:
         """Write a copy of lines into the pack; the caller flushes it."""
         self._write_to_pack(pack_copy(lines, before))
-
-    def _put(self, packed: Packed) -> Chunk:
-        known = self.chunks.get(packed.id)
-        if known is not None and (self._is_new(known) or self.is_sound(known)):
-            return known  # the same bytes are already kept
-        chunk = self._append_to_pack(packed)
-        self.chunks[chunk.id] = chunk
-        self._pending_bytes += packed.size
-        return chunk
-
-    def _is_new(self, chunk: Chunk) -> bool:
-        """Whether it was just written; it is not read again."""
-        return chunk.pack == self._pack_number and chunk.offset >= self._opened_at
-
-    def _append_to_pack(self, packed: Packed) -> Chunk:
-        offset = self._write_to_pack(packed.data)
-        return Chunk(packed.id, self._pack_number, offset, len(packed.data), packed.size)
-
-    def _write_to_pack(self, data: bytes) -> int:
-        """Append to the pack; return the offset."""
-        if self._pack is None or self._pack_end >= PACK_SIZE:
-            self._open_pack()
-        assert self._pack is not None  # noqa: S101
-        # A failed write may have moved the position all the same.
-        os.lseek(self._pack, self._pack_end, os.SEEK_SET)
-        write_all(self._pack, data)
-        self._pack_end += len(data)
-        return self._pack_end - len(data)
-
-    def _open_pack(self) -> None:
-        if self._pack is not None or self._pack_end >= PACK_SIZE:
-            self._next_pack()
-        path = self.pack(self._pack_number)
-        is_new = not path.exists()
-        self._pack = open_private(path, os.O_WRONLY | os.O_CREAT)
-        os.lseek(self._pack, self._pack_end, os.SEEK_SET)
-        if is_new:
-            sync_folder(path.parent)
-
-    def _next_pack(self) -> None:
-        """Start a new pack with the next chunk."""
-        if self._pack is not None:
-            os.fsync(self._pack)
-            os.close(self._pack)
-            self._pack = None
-        self._pack_number = max([self._pack_number, *self.packs_on_disk()]) + 1
-        self._pack_end = self._opened_at = 0
 
     def _heal(self) -> None:
         """Continue after the leftovers of an interrupted writer, and tighten permissions."""
@@ -359,7 +332,7 @@ class Appender(Archive):
         if not self.bad_lines:
             for number in self.packs_on_disk():
                 if number < self.first_pack and number not in used:
-                    self.pack(number).unlink()  # an interrupted `forget` that lacks its last step
+                    self.pack(number).unlink()  # an interrupted `forget` without its last step
         self._pack_number = max([self.first_pack, *self.packs_on_disk()])
         pack = self.pack(self._pack_number)
         self._pack_end = pack.stat().st_size if pack.exists() else 0
@@ -368,6 +341,7 @@ class Appender(Archive):
         if self.catalogue.exists() and self.catalogue.stat().st_size > self._end:
             # Half a line was never acknowledged; the next one must start on its own line.
             os.truncate(self.catalogue, self._end)
+            self.stamp = stamp_of(self.folder)
         if self._end == 0:
             if any(self.pack(number).stat().st_size for number in self.packs_on_disk()):
                 hint = "restore the catalogue from a backup, or move the folder away to start again"
@@ -377,9 +351,9 @@ class Appender(Archive):
 
 
 def now() -> str:
-    """The current time, in the format of the catalogue."""
+    """Return the current time, in the format of the catalogue."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 MAX_WAITING: Final = 2 * (os.cpu_count() or 2)
-"""How many chunks are packed at once; this bounds memory."""
+"""The number of chunks that are packed at once; this bounds memory."""

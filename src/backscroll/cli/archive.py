@@ -6,23 +6,28 @@ from pathlib import Path
 import click
 
 from backscroll.cli.archive_output import (
+    home_as_json,
     local,
     proof_as_json,
     restored_as_json,
     status_as_json,
     version_as_json,
     version_lines,
+    write_known_homes,
+    write_next_steps,
     write_proof,
 )
 from backscroll.cli.backup_output import merged_as_json, write_merged
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import PATH, current_request, global_options
-from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json
+from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_restore_note
 from backscroll.cli.paging import width, write_lines
-from backscroll.errors import BackscrollError, StorageError, UsageError
+from backscroll.errors import BackscrollError, Busy, StorageError, UsageError
+from backscroll.render.reports import short_id
 from backscroll.render.terminal import clean_line, minute, plural, size, zone_of
 
 SHOWN = 10
+FILES_SHOWN = 5
 
 
 @click.group("archive", cls=CommandGroup)
@@ -50,40 +55,43 @@ def archive_status() -> None:
       backscroll archive status
       backscroll archive status --json | jq .gone
     """
-    from backscroll.library.homes import open_homes
+    from backscroll.library.homes import known_homes, open_homes
     from backscroll.library.keeping.keep import status
 
     request = current_request()
     settings = request.settings()
     now = datetime.now(UTC)
-    found = status(settings, open_homes(settings), now)
+    homes = open_homes(settings)
+    write_restore_note(settings)
+    state, known = status(settings, homes, now), known_homes(settings, homes)
     if request.json:
-        write_json(status_as_json(found, now))
+        write_json({**status_as_json(state, now), "homes": [home_as_json(home) for home in known]})
         return
-    write(heading(f"Archive {clean_line(str(found.folder))}"))
-    share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
-    held = f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"
-    write(f"  {held}: {size(found.size)} in {size(found.stored)}{share}")
+    write(heading(f"Archive {clean_line(str(state.folder))}"))
+    share = f" ({100 * state.stored / state.size:.0f} %)" if state.size else ""
+    held = f"{plural(state.files, 'file')}, {plural(state.sessions, 'session')}"
+    write(f"  {held}: {size(state.size)} in {size(state.stored)}{share}")
     zone = zone_of([now])
-    for home, at in found.captured.items():
+    for home, at in state.captured.items():
         write(f"  last captured {local(at)} {zone}: {clean_line(home)}")
-    write(f"  last verified {f'{local(found.verified)} {zone}' if found.verified else 'never'}")
-    if found.damaged_lines:
+    write(f"  last verified {f'{local(state.verified)} {zone}' if state.verified else 'never'}")
+    if state.damaged_lines:
         write(
-            warning(f"  {plural(found.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
+            warning(f"  {plural(state.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
         )
-    write(f"  {plural(len(found.gone), 'session')} deleted by Claude Code; kept in the archive")
-    overdue = sum(item.due <= now for item in found.due)
+    write(f"  {plural(len(state.gone), 'session')} deleted by Claude Code; kept in the archive")
+    overdue = sum(item.due <= now for item in state.due)
     if overdue:
         write(warning(f"  {plural(overdue, 'session')} overdue: Claude Code deletes them when it next starts"))
-    if len(found.due) > overdue:
-        write(warning(f"  {plural(len(found.due) - overdue, 'session')} will be deleted within 7 days"))
-    for item in found.due[:SHOWN]:
+    if len(state.due) > overdue:
+        write(warning(f"  {plural(len(state.due) - overdue, 'session')} will be deleted within 7 days"))
+    for item in state.due[:SHOWN]:
         write(
             f"    {minute(item.due)}  {clean_line((item.file.place.session_id or '?')[:8])}  {size(item.file.size):>8}"
         )
-    if len(found.due) > SHOWN:
-        write(f"    … and {len(found.due) - SHOWN:,} more (--json lists all)")
+    if len(state.due) > SHOWN:
+        write(f"    … and {len(state.due) - SHOWN:,} more (--json lists all)")
+    write_known_homes(known)
 
 
 @command.command("verify", short_help="Check that every byte is intact.")
@@ -104,6 +112,7 @@ def archive_verify(quick: bool) -> None:
 
     request = current_request()
     settings = request.settings()
+    write_restore_note(settings)
     with ProgressLine("verifying", quiet=request.quiet) as progress:
         proof = prove(settings, open_homes(settings), quick=quick, on_total=progress.set_total, on_bytes=progress.add)
     if request.json:
@@ -140,11 +149,11 @@ def archive_versions(name: str) -> None:
     request = current_request()
     archive = open_archive(request.settings())
     chat = find_kept(open_library(request, as_it_is=True), archive, name)
-    found = versions_of(archive, chat.files)
+    versions = versions_of(archive, chat.files)
     if request.json:
-        write_json({"id": chat.id, "versions": [version_as_json(item) for item in found]})
+        write_json({"id": chat.id, "versions": [version_as_json(item) for item in versions]})
         return
-    write_lines(version_lines(found, width()))
+    write_lines(version_lines(versions, width()))
 
 
 @command.command("restore", short_help="Restore a chat, byte for byte.")
@@ -205,43 +214,71 @@ def archive_restore(
 @command.command("forget", short_help="Permanently remove a chat from the archive.")
 @click.argument("name", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--delete-files", is_flag=True, help="Also delete the files that Claude Code itself has of it.")
 @global_options()
-def archive_forget(name: str, yes: bool) -> None:
+def archive_forget(name: str, yes: bool, delete_files: bool) -> None:
     """Permanently remove a chat and everything that belongs to it from the library, and never archive it again.
 
     Says first what is removed and what stays, and asks. Also removes its pins, tags and notes, saved recalls that cite
     it, and prompts that were saved from it. The index is rebuilt without it, which takes as long as a first update.
-    Files that Claude Code still has are not touched; backscroll no longer reads or archives them, however they grow or
-    move. A backup forgets the chat with the next `archive backup`.
+
+    What Claude Code itself still has of the chat is shown, and you are asked whether to delete these files, too. If
+    not, backscroll no longer reads or archives them, however they grow or move. With --yes they stay, unless you add
+    --delete-files. Files of a session that is open, and files that hold other chats too, are named and stay.
+
+    What this machine sent to remotes and team servers is removed at once, or by the next `sync` if they cannot be
+    reached; a backup forgets the chat with the next `archive backup`. Your other machines hide it when they sync, and
+    ask you before they forget it: see `sync forgets`.
 
     \b
     Examples:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
+      backscroll archive forget 4f8c --yes --delete-files
     """
-    from backscroll.cli.forget_output import ask_before_forgetting, write_forgotten
+    from backscroll.cli.forget_output import (
+        ask_before_forgetting,
+        elsewhere_lines,
+        forget_there,
+        forgotten_as_json,
+        write_forgotten,
+        write_there,
+    )
     from backscroll.library.archives import open_archive
+    from backscroll.library.captures import find_watcher
     from backscroll.library.homes import open_homes
-    from backscroll.library.keeping.forget import files_that_stay, forget_everywhere
+    from backscroll.library.keeping.client_files import find_client_files
+    from backscroll.library.keeping.forget import forget_everywhere
     from backscroll.library.keeping.kept_versions import find_kept
     from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()
+    if watcher := find_watcher(settings):
+        raise Busy(f"{watcher} has the archive open", "stop it, then run this again; nothing was removed")
     reading = open_library(request, as_it_is=True)
     chat = find_kept(reading, open_archive(settings), name)
+    client, most = find_client_files(reading, chat), 10**9 if request.verbosity > 0 else FILES_SHOWN
+    deletes = delete_files
     if not yes:
-        ask_before_forgetting(reading, chat)
-    stays = files_that_stay(reading, chat)
+        elsewhere = elsewhere_lines(settings, chat)
+        deletes = ask_before_forgetting(reading, chat, client, elsewhere, deletes=deletes, shown=most)
     with (
         local_library(settings, open_homes(settings), keeps=False) as library,
         ProgressLine(quiet=request.quiet) as progress,
     ):
-        count, saved = forget_everywhere(library, chat, progress)
+        done = forget_everywhere(library, chat, progress, client if deletes else None)
+    request.reads_history = False  # if that was the only chat, there is nothing to be told of
+    if not request.json:
+        write_forgotten(done, client, deletes=deletes, shown=most)
+    there = forget_there(settings, quiet=request.quiet)
     if request.json:
-        write_json({"forgotten": count, **saved._asdict(), "stays": list(map(str, stays))})
+        write_json(forgotten_as_json(done, client, there, deletes=deletes))
     else:
-        write_forgotten(count, saved, stays)
+        write_there(there, f"{short_id(clean_line(chat.id))} ({clean_line(chat.title)})", client=client)
+    if done.not_deleted:
+        count = plural(len(done.not_deleted), "file")
+        raise BackscrollError(f"{count} of Claude Code could not be deleted", "delete what is listed above yourself")
 
 
 @command.command("backup", short_help="Copy the archive to a folder.")
@@ -280,20 +317,36 @@ def archive_backup(folder: Path) -> None:
 def archive_restore_backup(folder: Path) -> None:
     """Use a backup made by `archive backup` as the archive of a library that has none. Every byte is checked.
 
+    Its chats are then listed, found and shown as before, on any machine: no Claude Code home is needed. The homes that
+    they come from stay as they are; `resume ID` puts a chat where Claude Code can continue it.
+
     \b
     Examples:
       backscroll archive restore-backup /mnt/usb/backscroll
     """
+    from backscroll.library.homes import known_homes, open_homes
     from backscroll.library.keeping.backup import restore_backup
 
     request = current_request()
-    files, done = restore_backup(request.settings(), folder)
+    settings = request.settings()
+    # Settings of another computer may name homes that are not there; the next command says it.
+    homes = open_homes(settings, may_be_missing=True)
+    files, done = restore_backup(settings, folder)
+    # The set of open homes may depend on the contents of the library now.
+    known = known_homes(settings, open_homes(settings, may_be_missing=True))
     if request.json:
-        write_json({"files": files, "refused": merged_as_json(done)["refused"]})
+        refused = merged_as_json(done)["refused"]
+        write_json({"files": files, "refused": refused, "homes": [home_as_json(home) for home in known]})
     else:
-        write(f"{plural(files, 'file')} kept")
+        write(f"{plural(files, 'file')} kept: {plural(sum(home.sessions for home in known), 'session')}")
         write_merged(done, "")
+        write_known_homes(known)
+        if not request.quiet:
+            write_next_steps(folder, has_home=any(home.exists for home in homes))
     if done.refused:
+        if any(file.may_pass for file in done.refused):
+            hint = f"run backscroll archive restore-backup {folder} again"
+            raise BackscrollError(f"{plural(len(done.refused), 'file')} could not be read from the backup", hint)
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup", "see the list above")
 
 
@@ -317,13 +370,16 @@ def archive_repair(folder: Path | None) -> None:
     request = current_request()
     done, recovered, unclaimed = repair(request.settings(), folder)
     if request.json:
-        found = {"lines": recovered.lines, "bytes": recovered.size, "missing_lines": recovered.missing}
-        write_json({**merged_as_json(done), "mended": done.mended, "recovered": found, "unclaimed_bytes": unclaimed})
+        counts = {"lines": recovered.lines, "bytes": recovered.size, "missing_lines": recovered.missing}
+        more = {"mended": done.mended, "unmarked": done.unmarked, "recovered": counts, "unclaimed_bytes": unclaimed}
+        write_json({**merged_as_json(done), **more})
     else:
         count = f"{plural(recovered.lines, 'line')} of the catalogue about {plural(recovered.files, 'file')}"
         write(f"recovered from the packs: {count}, {size(recovered.size)}")
         if folder is not None:
             write(f"{plural(done.mended, 'damaged chunk')} replaced, {plural(done.files, 'file')} brought back")
+        if done.unmarked:
+            write(f"{plural(done.unmarked, 'file')} marked as damaged before: whole, mark removed")
         if recovered.missing:
             write(warning(f"{plural(recovered.missing, 'line')} of the catalogue are lost: the packs have no copy"))
         if recovered.missing and unclaimed:

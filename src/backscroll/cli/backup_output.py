@@ -1,4 +1,4 @@
-"""How the result of a backup or a repair is printed."""
+"""Output of a backup or a repair."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def merged_as_json(done: "Merged") -> dict[str, object]:
-    """What was merged, and what was not."""
+    """Return what was merged, and what was not."""
     return {
         "bytes": done.size,
         "files": done.files,
@@ -21,7 +21,7 @@ def merged_as_json(done: "Merged") -> dict[str, object]:
 
 
 def write_merged(done: "Merged", more: str) -> None:
-    """Name what was not copied, and what only the target has."""
+    """Print what was not copied, and what only the target has."""
     for item in done.refused:
         write(warning(f"not copied: {clean_line(str(item.file.source))}: {clean_line(item.what)}"))
     for file in done.only_in_target if more else ():

@@ -36,17 +36,17 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
 
     request, library, question = begin("", since, until)
     rows = blame(library, path, question, reads=reads)
-    shown = rows[:limit]
+    turns = rows[:limit]
     if request.json:
-        write_json({"turns": [_as_json(row) for row in shown], "total": len(rows)})
+        write_json({"turns": [_as_json(row) for row in turns], "total": len(rows)})
         return
-    write_lines(_lines(shown, with_machine=library.has_other_machines))
+    write_lines(_lines(turns, with_machine=library.has_other_machines))
     if not request.quiet:
-        if len(shown) < len(rows):
-            write_note(f"{len(rows) - len(shown):,} more turns: --limit")
+        if len(turns) < len(rows):
+            write_note(f"{len(rows) - len(turns):,} more turns: --limit")
         if not rows:
             write_note("no chat changed it; use --reads to list chats that read it")
-        files = list(dict.fromkeys(row.file for row in shown))
+        files = list(dict.fromkeys(row.file for row in turns))
         write_note("\n".join(clean_line(file) for file in files[:10]))
 
 

@@ -1,4 +1,4 @@
-"""What a shell is offered while a command is typed. Loaded only for that."""
+"""Values that a shell offers while a command is typed. Loaded only for that."""
 
 import contextlib
 import os
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 VARIABLE: Final = "_BACKSCROLL_COMPLETE"
-"""By which the scripts ask us, as click defines it."""
+"""Variable by which the scripts ask us, as click defines it."""
 MAX_SUGGESTIONS: Final = 50
 LONGEST_TITLE: Final = 60
 
 
 def script(program: click.Command, shell: str) -> str:
-    """The script for a shell."""
+    """Return the script for a shell."""
     kind = get_completion_class(shell)
     if kind is None:
         raise ValueError(shell)
@@ -32,10 +32,10 @@ def script(program: click.Command, shell: str) -> str:
 
 
 class ChatIds(click.types.StringParamType):
-    """The ids of the latest chats."""
+    """Ids of the latest chats."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Those that begin with what is typed."""
+        """Return the ids that begin with the typed text."""
         return [
             CompletionItem(about.id[:8] if len(incomplete) <= 8 else about.id, help=_short(about.title))
             for library in _library(ctx)
@@ -45,43 +45,43 @@ class ChatIds(click.types.StringParamType):
 
 
 class QueryWords(click.types.StringParamType):
-    """The fields of the query language and their values."""
+    """Fields of the query language and their values."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """What the word that is typed may become."""
+        """Return the completions of the typed word."""
         from backscroll.query.completion import complete
 
         before, space, typed = incomplete.rpartition(" ")
         name, colon, value = typed.partition(":")
         sign = name[:1] if name[:1] in ("-", "+") else ""
         if colon and (values := VALUES.get(name.removeprefix(sign))):
-            found = [f"{name}:{one}" for one in values(ctx) if one.startswith(value)]
+            matching = [f"{name}:{known}" for known in values(ctx) if known.startswith(value)]
         elif colon or typed:
             start, options = complete(typed, len(typed))
-            found = [typed[:start] + option for option in options]
+            matching = [typed[:start] + option for option in options]
         else:
-            found = []
-        return [CompletionItem(f"{before}{space}{word}") for word in found[:MAX_SUGGESTIONS]]
+            matching = []
+        return [CompletionItem(f"{before}{space}{word}") for word in matching[:MAX_SUGGESTIONS]]
 
 
 class Tags(click.types.StringParamType):
-    """The tags that there are."""
+    """Tags that are in use."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Those that begin with what is typed."""
+        """Return the tags that begin with the typed text."""
         return [CompletionItem(tag) for tag in _tags(ctx) if tag.startswith(incomplete)]
 
 
 class ProjectNames(click.types.StringParamType):
-    """The last parts of the paths of projects."""
+    """Last parts of the paths of projects."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Those that begin with what is typed."""
+        """Return the names that begin with the typed text."""
         return [CompletionItem(name) for name in _projects(ctx) if name.startswith(incomplete)]
 
 
 def prepare(command: click.Command) -> None:
-    """Let the arguments and options of a command complete, by what their help calls them."""
+    """Give the arguments and options of a command their completion, by the names in their help."""
     for parameter in command.params:
         named = (parameter.metavar or "").strip("[].")
         if isinstance(parameter, click.Argument) and named in KINDS:
@@ -91,7 +91,7 @@ def prepare(command: click.Command) -> None:
 
 
 def _library(context: click.Context) -> "Iterator[Library]":
-    """The library as it is now, without an update; none if it cannot be opened."""
+    """Yield the library as it is now, without an update; none if it cannot be opened."""
     from backscroll.cli.options import Request
     from backscroll.errors import BackscrollError
     from backscroll.library.homes import open_homes
@@ -128,7 +128,7 @@ def _short(title: str) -> str:
 
 
 class ColonBash(BashComplete):
-    """click's script for bash, which takes `project:` and what follows for two words."""
+    """Click's script for bash, which takes `project:` and the text after it for two words."""
 
     source_template = """\
 %(complete_func)s() {
@@ -151,10 +151,10 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 
     @staticmethod
     def _check_version() -> None:
-        """It needs no certain version."""
+        """Accept any version of bash."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one that is typed, and that one: from the whole line, since bash cuts at colons."""
+        """Return the words before the typed word, and that word: from the whole line, since bash cuts at colons."""
         line = os.environ["COMP_WORDS"]
         words = split_arg_string(line)[1:]
         if line[-1:].isspace() or not words:

@@ -7,8 +7,9 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_note
-from backscroll.cli.sync import GITS, MODES, PATHS, policy_from, preview_for, sync_all
-from backscroll.cli.sync_output import write_preview
+from backscroll.cli.sync_each import sync_all
+from backscroll.cli.sync_preview import GITS, MODES, PATHS, policy_from, preview_for, write_preview
+from backscroll.cli.sync_rules import note_unmatched
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,16 +68,19 @@ def command(
         if not sys.stdin.isatty():
             raise UsageError("nothing is sent until you agree", "see backscroll sync preview, then add --yes")
         write_preview(preview_for(settings, EffectivePolicy(policy)))
+        note_unmatched(settings, policy)
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return
-    asked = ask_to_connect(url, ensure_machine(settings.library).name)
-    write(f"Open {asked.address}")
-    write(heading(f"and approve this machine if the page shows the code {asked.code}"))
+    else:
+        note_unmatched(settings, policy)
+    pending = ask_to_connect(url, ensure_machine(settings.library).name)
+    write(f"Open {pending.address}")
+    write(heading(f"and approve this machine if the page shows the code {pending.code}"))
     if not request.quiet:
         write_note("waiting for approval; Ctrl-C to stop")
     sys.stdout.flush()
-    let_in = wait_to_connect(url, asked)
+    let_in = wait_to_connect(url, pending)
     remote = RemoteSettings(name=name, url=url, policy=policy, device=let_in.device)
     write_credential(settings, name, let_in.credential)
     write_remote(settings, remote)
@@ -85,11 +89,11 @@ def command(
 
 
 def _confirm(settings: "Settings", url: str, code: str, *, is_sure: bool) -> None:
-    """Say that the sign-in with this code is that of the person of this machine, or that it is not."""
+    """Tell the server whether the person of this machine opened the link with this code."""
     from backscroll.library.syncing.remote_settings import read_credential, read_remotes
     from backscroll.sync.connecting import answer_recovery, waiting_recovery
 
-    remote = next((one for one in read_remotes(settings).values() if one.url.rstrip("/") == url), None)
+    remote = next((other for other in read_remotes(settings).values() if other.url.rstrip("/") == url), None)
     credential = read_credential(settings, remote.name) if remote else None
     if credential is None:
         raise UsageError(f"this machine is not connected to {url}", "confirm it on a machine that is, or on Account")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll import __version__
-from backscroll.cli.inspect import write_problems, write_totals
+from backscroll.cli.app_homes import apps_as_json, decide_about_apps, write_app_homes, write_app_places
+from backscroll.cli.archive_output import home_as_json, write_known_homes
+from backscroll.cli.capture_output import ADVICE, ATTENTION, broken_ways, way_as_json, write_capturing
+from backscroll.cli.inspect import unknown_as_json, write_problems, write_totals, write_unknown
 from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.cli.paging import width
@@ -16,10 +19,11 @@ from backscroll.render.cells import cut_start
 from backscroll.render.terminal import clean_line, minute, moment, plural, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from backscroll.library import Home
+    from backscroll.library.setup.app_setting import AppPlace
     from backscroll.library.setup.checkup import Check
     from backscroll.library.setup.doctor import Health, HomeHealth
     from backscroll.library.setup.plugin import PluginHealth
@@ -30,29 +34,47 @@ SHOWN = 10
 
 
 @click.command("doctor")
-@click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
+@click.option(
+    "--deep", is_flag=True, help="Check the library too: its place, archive, index, marks, permissions, free space."
+)
+@click.option(
+    "--apps",
+    type=click.Choice(["read", "ignore"]),
+    help="Read the homes of Claude's desktop app (Cowork) from now on, or stop; it is written into the settings file.",
+)
 @global_options()
-def command(deep: bool) -> None:
+def command(deep: bool, apps: str | None) -> None:
     """Check your Claude Code homes: what is there, what could not be read, what will be deleted soon.
 
     Reads every session, so it also reports record types and fields that this version of backscroll does not know.
-    Changes nothing.
+    Also checks what archives sessions by itself: hooks, plugin, timer, and a running `open` or `watch`. Of each it says
+    whether it is installed, whether its program runs, when it last archived everything, and what changed since.
+
+    Changes nothing, unless you answer its question about the homes of Claude's desktop app: these are looked for, and
+    read only if you agree.
 
     With --deep it also checks the whole library: it compares every archived byte with its checksum, reads every page
-    and every word of the index, and says what to do about each problem. The exit code is 1 if there is a problem.
+    and every word of the index, and says what to do about each problem.
+
+    The exit code is 1 if there is a problem: in the library, or with something that is installed and does not work.
 
     \b
     Examples:
       backscroll doctor
       backscroll doctor --deep
+      backscroll doctor --apps read
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
-    from backscroll.library.homes import no_history, open_homes
+    from backscroll.library.archives import has_history
+    from backscroll.library.homes import known_homes, no_history, open_homes
+    from backscroll.library.setup.app_setting import app_places
+    from backscroll.library.setup.capturing import check_capturing
     from backscroll.library.setup.doctor import examine
     from backscroll.library.setup.plugin import check_plugin
 
     request = current_request()
-    settings = request.settings()
+    settings = decide_about_apps(request, apps)
+    places = app_places(settings)
     homes = open_homes(settings)
     keep_first(request)
     with ProgressLine("reading", quiet=request.quiet) as progress:
@@ -60,18 +82,27 @@ def command(deep: bool) -> None:
     checks = _check(request, homes) if deep else None
     now = datetime.now(UTC)
     plugins = {home: check_plugin(home, settings) for home in homes}
+    ways = [] if request.demo else check_capturing(settings, homes, now)
     if request.json:
-        write_json({**_as_json(health, settings, now, plugins), **_checks_as_json(checks)})
+        kept = {"kept_homes": [home_as_json(home) for home in known_homes(settings, homes)]}
+        more = {"apps": apps_as_json(places), "capturing": [way_as_json(way) for way in ways]}
+        write_json({**_as_json(health, settings, now, plugins), **kept, **more, **_checks_as_json(checks)})
     else:
-        _write(health, settings, now, plugins, shown=10**9 if request.verbosity > 0 else SHOWN)
+        _write(health, settings, now, plugins, places, shown=10**9 if request.verbosity > 0 else SHOWN)
+        write_known_homes(known_homes(settings, homes))
+        if ways:
+            write_capturing(ways, now.astimezone())
         _write_checks(checks or ())
-    if not any(home.exists for home in health.homes):
+    if not any(home.exists for home in health.homes) and not has_history(settings, homes):
         raise no_history(homes)
     if _unreadable(health):
         raise BackscrollError("not everything could be read", "see the list above; check the permissions")
-    if wrong := [check for check in checks or () if not check.is_sound]:
-        names = ", ".join(check.name for check in wrong)
-        raise BackscrollError(f"the library needs attention: {names}", "follow the advice for each problem above")
+    wrong: dict[str, list[str]] = {
+        "the library needs attention": [check.name for check in checks or () if not check.is_sound],
+        ATTENTION: broken_ways(ways),
+    }
+    if problems := [f"{what}: {', '.join(names)}" for what, names in wrong.items() if names]:
+        raise BackscrollError("; ".join(problems), ADVICE)
 
 
 def _check(request: Request, homes: "list[Home]") -> "list[Check]":
@@ -122,17 +153,7 @@ def _as_json(
         "settings_file": {"path": str(settings.file), "exists": settings.file.exists()},
         "homes": [{**_home_as_json(home, now), "plugin": _plugin_as_json(plugins[home.home])} for home in health.homes],
         "sessions": as_json(health.inspection),
-        "unknown": [
-            {
-                "what": item.drift.what,
-                "name": item.drift.name,
-                "count": item.count,
-                "version": item.version,
-                "file": str(item.file),
-                "line": item.line,
-            }
-            for item in health.unknown.values()
-        ],
+        "unknown": unknown_as_json(health.inspection),
     }
 
 
@@ -176,7 +197,12 @@ def _plugin_as_json(plugin: "PluginHealth") -> dict[str, object]:
 
 
 def _write(
-    health: "Health", settings: "Settings", now: datetime, plugins: "dict[Home, PluginHealth]", shown: int
+    health: "Health",
+    settings: "Settings",
+    now: datetime,
+    plugins: "dict[Home, PluginHealth]",
+    places: "Sequence[AppPlace]",
+    shown: int,
 ) -> None:
     from backscroll.library.homes import caches
 
@@ -184,14 +210,19 @@ def _write(
     write(f"library   {_state(settings.library)}")
     write(f"settings  {_state(settings.file)}")
     for cache in caches(settings):
-        found = "logs of the first clients" if cache.is_cache else "no logs of the first clients"
-        write(f"cache     {clean_line(str(cache.path))} ({found})")
+        logs = "logs of the first clients" if cache.is_cache else "no logs of the first clients"
+        write(f"cache     {clean_line(str(cache.path))} ({logs})")
+    write_app_places(places)
+    in_apps = {home for place in places if place.is_read for home in place.homes}
     for home in health.homes:
+        if home.home in in_apps:
+            continue
         _write_home(home, now, shown)
         if home.exists and not home.home.is_cache:
             _write_plugin(plugins[home.home])
+    write_app_homes([home for home in health.homes if home.home in in_apps], shown)
     _write_sessions(health, shown)
-    _write_unknown(health, shown)
+    write_unknown(health.inspection, shown)
 
 
 def _state(path: "Path") -> str:
@@ -252,27 +283,12 @@ def _write_plugin(plugin: "PluginHealth") -> None:
 
 
 def _write_sessions(health: "Health", shown: int) -> None:
-    found = health.inspection
-    if not found.files:
+    inspection = health.inspection
+    if not inspection.files:
         return
     write(f"\n{heading('Sessions')}")
-    write_totals(found, indent="  ")
-    write_problems(found, shown, "backscroll inspect -v lists them")
-
-
-def _write_unknown(health: "Health", shown: int) -> None:
-    if not health.inspection.files:
-        return
-    write(f"\n{heading('Unknown to this version of backscroll')}")
-    if not health.unknown:
-        write("  nothing")
-    for item in sorted(health.unknown.values(), key=lambda item: -item.count)[:shown]:
-        version = f", first in {clean_line(item.version)}" if item.version else ""
-        write(f"  {item.count:>9,}  {item.drift.what} {clean_line(item.drift.name) or '(none)'}{version}")
-    if len(health.unknown) > shown:
-        write(f"  … and {len(health.unknown) - shown:,} more (-v lists all)")
-    if health.unknown:
-        write("  Nothing is lost: it is archived as it is. A newer version of backscroll may know it.")
+    write_totals(inspection, indent="  ")
+    write_problems(inspection, shown, "backscroll inspect -v lists them")
 
 
 def _unreadable(health: "Health") -> bool:

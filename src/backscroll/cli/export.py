@@ -111,7 +111,7 @@ def _chosen(library: "Library", names: tuple[str, ...], query: str | None, proje
 
 
 class ExportOptions(NamedTuple):
-    """How chats are written, and where to."""
+    """The format and contents of the exported files, and their folder."""
 
     form: Form
     detail: "Detail | None"
@@ -176,7 +176,7 @@ def _export_all(library: "Library", chats: "list[StoredChat]", options: ExportOp
 
 
 def _shown(piece: str | bytes, form: Form) -> str:
-    """A piece made safe for a terminal; JSON keeps its values."""
+    """Return a piece made safe for a terminal; JSON keeps its values."""
     text = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
     return escaped(text) if form in ("json", "jsonl") else clean(text)
 
@@ -208,9 +208,9 @@ def _pieces(
 
 
 def _free_name(name: str, form: Form, taken: set[str]) -> str:
-    """A name that no other chat of this export has, even on file systems that ignore case."""
-    found = next(
+    """Return a name that no other chat of this export has, even on file systems that ignore case."""
+    unused = next(
         free for number in count(1) if (free := f"{name}{f'-{number}' if number > 1 else ''}").lower() not in taken
     )
-    taken.add(found.lower())
-    return f"{found}.{form}"
+    taken.add(unused.lower())
+    return f"{unused}.{form}"

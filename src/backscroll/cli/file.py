@@ -1,4 +1,4 @@
-"""`backscroll file`: what a file looked like."""
+"""`backscroll file`: earlier contents of a file."""
 
 import difflib
 import sys
@@ -45,21 +45,21 @@ def command(path: str, at: str | None, diff: bool, as_list: bool, machine: str |
         raise UsageError("--list shows every version", "leave out --at and --diff")
     request = current_request()
     library = open_library(request)
-    found = history(library, path, machine=machine)
-    if found.others and not request.quiet:
-        others = ", ".join(map(clean_line, found.others))
-        write_note(f"this is the file on {clean_line(found.machine)}; --machine shows it on {others}")
+    past = history(library, path, machine=machine)
+    if past.others and not request.quiet:
+        others = ", ".join(map(clean_line, past.others))
+        write_note(f"this is the file on {clean_line(past.machine)}; --machine shows it on {others}")
     if as_list:
-        _write_list(found, as_json=request.json)
+        _write_list(past, as_json=request.json)
         return
-    seen = seen_at(library, found, at, datetime.now().astimezone())
+    seen = seen_at(library, past, at, datetime.now().astimezone())
     if request.json:
-        write_json({**_as_json(seen, diff=diff), "machine": found.machine, "other_machines": found.others})
+        write_json({**_as_json(seen, diff=diff), "machine": past.machine, "other_machines": past.others})
         return
     if seen.version.content is None:
         raise NothingFound(
-            f"what was in {found.file} at that time is not known: {seen.basis}",
-            f"see backscroll file {found.file} --list",
+            f"what was in {past.file} at that time is not known: {seen.basis}",
+            f"see backscroll file {past.file} --list",
         )
     text = "".join(_diff(seen)) if diff else seen.version.content
     # When piped, it is the file itself, byte for byte.
@@ -67,7 +67,7 @@ def command(path: str, at: str | None, diff: bool, as_list: bool, machine: str |
     if not request.quiet:
         when = f"{minute(seen.version.when)} {zone_of([seen.version.when])}" if seen.version.when else "some time"
         sure = "certain" if seen.certain else "NOT certain"
-        write_note(f"{clean_line(seen.file)}, version {seen.number} of {len(found.versions)}, {when}: {sure}")
+        write_note(f"{clean_line(seen.file)}, version {seen.number} of {len(past.versions)}, {when}: {sure}")
         write_note(f"based on {clean_line(seen.basis)}")
 
 

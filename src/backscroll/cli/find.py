@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 AROUND = 20
-"""How many messages before and after a match are shown."""
+"""Number of messages shown before and after a match."""
 
 
 @click.command("find")
@@ -63,7 +63,7 @@ def _list(context: click.Context, query: str, sort: str) -> None:
 
 
 def _check_terminal() -> None:
-    """Raise an error that says what is missing, before the screen changes."""
+    """Raise an error that names the missing part, before the screen changes."""
     hint = "use backscroll search"
     try:
         import curses
@@ -95,7 +95,7 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
 
     def read(stored: "StoredChat", message: str) -> None:
         if message:
-            # What was found is at the top of the screen: what stands before it may be many screens.
+            # The matches are at the top of the screen: the text before them may fill many screens.
             context.invoke(show.command, name=message, around=AROUND, is_first=True)
         else:
             context.invoke(show.command, name=stored.overview.id)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LAST = 10
 MAX_WIDTH = 120
 SPEED = 4
-"""How much faster the sample session is played in the demo."""
+"""Speed of the sample session in the demo, as a factor."""
 
 
 @click.command("follow")
@@ -83,7 +83,7 @@ def command(name: str | None, last: int, tools: Literal["full", "short", "none"]
 
 
 def _play(room: "Sandbox") -> None:
-    """In the demo, a sample session is played while it is followed."""
+    """Play a sample session of the demo while it is followed."""
     from backscroll.demo.live import LivePlayer
 
     player = LivePlayer(room, speed=SPEED)

@@ -1,4 +1,4 @@
-"""Command groups: one that names what it does not know, and one that imports a command only when it is used."""
+"""Command groups: one that names unknown commands, and one that imports a command only when it is used."""
 
 import importlib
 import os
@@ -17,19 +17,19 @@ class UnknownCommand(click.UsageError):
 
 
 class CommandGroup(click.Group):
-    """A group whose error about an unknown command knows its name, so that `cli.mistakes` can suggest another."""
+    """A group whose error about an unknown command has the name, so that `cli.mistakes` can suggest another."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names."""
+        """Find the command that the first argument names."""
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             raise UnknownCommand(args[0], ctx)
         return super().resolve_command(ctx, args)
 
 
 class LazyGroup(CommandGroup):
-    """Loads a command from the module of its name in `package`, which has it as `command`; its help needs none."""
+    """Load a command from the module of its name in `package`, which has it as `command`; its help needs none."""
 
     def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **settings)
@@ -37,11 +37,11 @@ class LazyGroup(CommandGroup):
         self._summaries = summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every name, in the order of the help."""
+        """Return every name, in the order of the help."""
         return list(self._summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of this name, if there is one."""
+        """Return the command of this name, if there is one."""
         if cmd_name not in self._summaries:
             return None
         command: click.Command = importlib.import_module(f"{self._package}.{cmd_name}").command

@@ -1,4 +1,4 @@
-"""`backscroll inspect`: what is in these files."""
+"""`backscroll inspect`: the contents of session files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ SHOWN = 20
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
 @global_options()
 def command(paths: tuple[Path, ...]) -> None:
-    """Show what session files contain: record types, versions, times, and what could not be read.
+    """Show what session files contain: record types, versions, times, what could not be read, and what is not known.
 
     PATH is a session file, a folder of them or a Claude Code home; without PATH, it reads your homes. Changes nothing.
 
@@ -42,7 +42,7 @@ def command(paths: tuple[Path, ...]) -> None:
         progress.set_total(sum(path.stat().st_size for path in transcripts if path.exists()))
         inspection = inspect(transcripts, progress.add)
     if request.json:
-        write_json(as_json(inspection))
+        write_json({**as_json(inspection), "unknown": unknown_as_json(inspection)})
     else:
         _write(inspection, shown=len(inspection.troubles) if request.verbosity > 0 else SHOWN)
     if inspection.unreadable:
@@ -51,7 +51,7 @@ def command(paths: tuple[Path, ...]) -> None:
 
 
 def as_json(inspection: "Inspection") -> dict[str, object]:
-    """The answer for a program; `docs/reference/json.md` describes it."""
+    """Return the answer for a program; `docs/reference/json.md` describes it."""
     return {
         "files": inspection.files,
         "bytes": inspection.size,
@@ -70,8 +70,23 @@ def as_json(inspection: "Inspection") -> dict[str, object]:
     }
 
 
+def unknown_as_json(found: "Inspection") -> list[dict[str, object]]:
+    """Return the record types and fields that this version of backscroll does not know."""
+    return [
+        {
+            "what": item.drift.what,
+            "name": item.drift.name,
+            "count": item.count,
+            "version": item.version,
+            "file": str(item.file),
+            "line": item.line,
+        }
+        for item in found.unknown.values()
+    ]
+
+
 def write_totals(found: "Inspection", indent: str = "") -> None:
-    """How much was read, and of what time."""
+    """Print totals of the records that were read, and their period."""
     write(
         f"{indent}{plural(found.files, 'file')}, {size(found.size)}: {plural(found.lines, 'line')}, "
         f"{plural(found.records, 'record')}, {plural(found.problems, 'problem')}"
@@ -81,13 +96,29 @@ def write_totals(found: "Inspection", indent: str = "") -> None:
 
 
 def write_problems(found: "Inspection", shown: int, more: str) -> None:
-    """The lines and files that could not be read; `more` says how to see all of them."""
+    """Print the lines and files that could not be read; `more` says how to see all of them."""
     for item in found.troubles[:shown]:
         write(warning(f"  {clean_line(str(item.file))}:{item.line}: {item.kind}: {clean_line(item.detail)}"))
     if found.problems > shown:
         write(f"  … and {found.problems - shown:,} more ({more})")
     for unread in found.unreadable:
         write(warning(f"  cannot be read: {clean_line(str(unread.path))}: {clean_line(unread.reason)}"))
+
+
+def write_unknown(found: "Inspection", shown: int) -> None:
+    """Print the unknown record types and fields; the most frequent first."""
+    if not found.files:
+        return
+    write(f"\n{heading('Unknown to this version of backscroll')}")
+    if not found.unknown:
+        write("  nothing")
+    for item in sorted(found.unknown.values(), key=lambda item: -item.count)[:shown]:
+        version = f", first in {clean_line(item.version)}" if item.version else ""
+        write(f"  {item.count:>9,}  {item.drift.what} {clean_line(item.drift.name) or '(none)'}{version}")
+    if len(found.unknown) > shown:
+        write(f"  … and {len(found.unknown) - shown:,} more (-v lists all)")
+    if found.unknown:
+        write("  Nothing is lost: it is archived as it is. A newer version of backscroll may know it.")
 
 
 def _write(found: "Inspection", shown: int) -> None:
@@ -97,6 +128,7 @@ def _write(found: "Inspection", shown: int) -> None:
     if found.troubles:
         write(f"\n{heading('Problems')}")
     write_problems(found, shown, "-v lists up to 1,000")
+    write_unknown(found, 10**9 if shown > SHOWN else SHOWN)
 
 
 def _write_counts(title: str, counts: Mapping[str, int]) -> None:

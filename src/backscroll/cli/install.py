@@ -14,7 +14,7 @@ from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from backscroll.library.setup.edits import InstallPlan, Words
-    from backscroll.library.setup.install import Kind
+    from backscroll.library.setup.timers import Kind
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
@@ -58,7 +58,9 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
       backscroll install claude
     """
     from backscroll.library.homes import open_homes
-    from backscroll.library.setup.install import keep_command, plan_hooks, plan_timer, timer_kind
+    from backscroll.library.setup.hooks import plan_hooks
+    from backscroll.library.setup.program import keep_command
+    from backscroll.library.setup.timers import plan_timer, timer_kind
 
     request = current_request()
     request.refuse_demo("install anything")
@@ -91,6 +93,8 @@ def confirm_and_apply(
     """Show what each plan would change, ask, and carry it out."""
     changed = False
     left: list[Words] = []
+    if yes and not only_show:
+        _refuse_read_only(plans)
     for plan in plans:
         if not request.json:
             _show(plan, nothing, in_full=only_show)
@@ -119,8 +123,8 @@ def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
     elif plan.is_empty:
         write(f"Nothing to do: {nothing}.")
     else:
-        if shown := clean(plan.diff if in_full else plan.summary).rstrip("\n"):
-            write(shown)
+        if change := clean(plan.diff if in_full else plan.summary).rstrip("\n"):
+            write(change)
         for words in plan.first + plan.then:
             write(f"run: {clean_line(shlex.join(words))}")
     if plan.note:
@@ -135,9 +139,20 @@ def _is_wanted(plan: "InstallPlan") -> bool:
     files = ", ".join(clean_line(str(edit.path)) for edit in plan.edits)
     is_one_thing = files and plan.summary == plan.diff
     wanted = click.confirm(f"Change {files}?" if is_one_thing else "Do this?" if files else "Run this?", err=True)
+    for path in plan.read_only if wanted else ():
+        wanted = wanted and click.confirm(f"{clean_line(str(path))} is read-only. Change it anyway?", err=True)
     if not wanted:
         write("Nothing was changed.")
     return wanted
+
+
+def _refuse_read_only(plans: "Sequence[InstallPlan]") -> None:
+    """Raise an error for a read-only file: a program that writes it again may have made it so; the user decides."""
+    for path in (path for plan in plans for path in plan.read_only):
+        hint = (
+            "run this on a terminal without --yes, make the file writable, or add what --print shows where it is made"
+        )
+        raise BackscrollError(f"{path} is read-only; nothing was changed", hint)
 
 
 def _carry_out(plan: "InstallPlan", request: Request) -> "list[Words]":
@@ -159,7 +174,7 @@ def _not_finished(left: "Sequence[Words]") -> BackscrollError:
 
 
 def _print_timer(kind: "Kind", words: Sequence[str], *, quiet: bool) -> None:
-    from backscroll.library.setup.install import cron_line, launchd_files, systemd_files
+    from backscroll.library.setup.timers import cron_line, launchd_files, systemd_files
 
     if kind == "cron":
         write(clean_line(cron_line(words)))

@@ -16,7 +16,8 @@ def command(watching: bool, syncs: bool) -> None:
     """Keep a verbatim copy of everything in your Claude Code homes.
 
     Reads only what is new since the last run. What Claude Code deletes stays in the archive. Other commands do this
-    automatically if the last run was more than an hour ago.
+    automatically if the last run was more than an hour ago. If a running `open` or `watch` keeps these homes already,
+    this makes sure of that, and says so.
 
     \b
     Examples:
@@ -25,8 +26,10 @@ def command(watching: bool, syncs: bool) -> None:
       backscroll keep --sync
       backscroll keep --home ~/.claude --home /mnt/old-laptop/.claude
     """
+    from backscroll.library.captures import started_by
     from backscroll.library.homes import no_history, open_homes
-    from backscroll.library.keeping.keep import keep, keep_watching
+    from backscroll.library.keeping.keep import keep_watching
+    from backscroll.library.keeping.watched import keep_or_confirm
 
     request = current_request()
     settings = request.settings()
@@ -34,7 +37,7 @@ def command(watching: bool, syncs: bool) -> None:
     if not any(home.exists for home in homes):
         raise no_history(homes)
     with ProgressLine("keeping", quiet=request.quiet) as progress:
-        done = keep(settings, homes, progress.set_total, progress.add)
+        done, other = keep_or_confirm(settings, homes, progress.set_total, progress.add, by=started_by())
     if request.json:
         write_json({
             "files": done.files,
@@ -42,7 +45,10 @@ def command(watching: bool, syncs: bool) -> None:
             "gone": done.gone,
             "moved": done.moved,
             "unreadable": [{"file": str(item.path), "reason": item.reason} for item in done.unreadable],
+            "kept_by": other or None,
         })  # fmt: skip
+    elif other and not request.quiet:
+        write_note(f"nothing to do: {clean_line(other)} has kept everything that is there")
     elif not request.quiet:
         write_note(_keep_summary(done.files, done.size, done.gone))
     for item in done.unreadable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import current_request, global_options, limit_option
-from backscroll.cli.output import heading, open_library, write_json, write_note
+from backscroll.cli.output import heading, open_library, warning, write_json, write_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.errors import NothingFound
 from backscroll.render.projects import project_name
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backscroll.library.marks import Mark
 
 TITLE = 28
-"""A title that is narrower says too little: tokens and cost are left out before."""
+"""Least width of a title: tokens and cost are left out before it becomes narrower."""
 SORTS = ("newest", "oldest", "cost", "messages", "active")
 
 
@@ -63,6 +63,7 @@ def command(
       backscroll list 'is:pinned OR tag:review'
       backscroll list --json | jq -r '.chats[].id'
     """
+    from backscroll.cli.sync_forgets import hidden_chats, hidden_line
     from backscroll.query.parse import parse
     from backscroll.query.times import parse_moment
     from backscroll.query.tree import All, Field, Query
@@ -83,6 +84,10 @@ def command(
     is_shown_soon = wanted.is_empty and sort == "newest" and not request.json and sys.stdout.isatty()
     library = open_library(request, soon=is_shown_soon)
     chats = library.chats(wanted, limit=limit, sort=sort)
+    hidden = hidden_chats(request.settings())
+    notice = hidden_line(hidden)
+    if notice and not request.json and (not chats or not sys.stdout.isatty()):
+        write_note(notice)
     if not chats:
         raise NothingFound("no chats", "use fewer filters, or choose a home with --home")
     from backscroll.library.marked_chats import marked_chat
@@ -104,19 +109,23 @@ def command(
                     ),
                     "tokens": chat.tokens,
                     "cost_microdollars": chat.cost_microdollars,
+                    "unrecorded_tokens": chat.unrecorded_tokens,
+                    "unrecorded_cost_microdollars": chat.unrecorded_microdollars,
                 }
                 for chat, mark in marked
             ],
             "total": total,
+            **({"hidden": len(hidden)} if hidden else {}),
         })  # fmt: skip
         return
-    write_lines(_lines([(chat, mark, library.machines_of(chat)) for chat, mark in marked], sort))
+    first = [warning(notice)] if notice and sys.stdout.isatty() else []
+    write_lines([*first, *_lines([(chat, mark, library.machines_of(chat)) for chat, mark in marked], sort)])
     if total > len(chats) and not request.quiet:
         write_note(f"{plural(total - len(chats), 'more chat')}: --limit")
 
 
 def _lines(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]", sort: str) -> list[str]:
-    """Columns that fit the terminal; uncut when piped. Where there is room for them, also tokens and cost."""
+    """Return columns that fit the terminal; uncut when piped. If there is room for them, also tokens and cost."""
     from backscroll.render.layout import Column
     from backscroll.render.tables import fit
 
@@ -133,10 +142,10 @@ def _lines(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]", sort: str) -
     ]
     rows, room = [_row(*chat) for chat in chats], width()
     if room is None:  # programs get the columns that they always got, and the one it is sorted by
-        shown = [number for number, column in enumerate(columns) if not column.extra]
-        columns, rows = [columns[number] for number in shown], [[row[number] for number in shown] for row in rows]
-    found = fit(columns, rows, room)
-    return [heading(found.lines[0]), *found.lines[1:]]
+        numbers = [number for number, column in enumerate(columns) if not column.extra]
+        columns, rows = [columns[number] for number in numbers], [[row[number] for number in numbers] for row in rows]
+    fitted = fit(columns, rows, room)
+    return [heading(fitted.lines[0]), *fitted.lines[1:]]
 
 
 def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> list[str]:

@@ -10,7 +10,7 @@ import click
 from backscroll import __version__
 from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import Request, global_options
-from backscroll.cli.output import no_history_for, write_error, write_no_history
+from backscroll.cli.output import no_history_for, with_other_homes, write_error, write_no_history
 from backscroll.errors import (
     INTERRUPTED,
     BackscrollError,
@@ -122,7 +122,7 @@ def _run(arguments: list[str], request: Request) -> int:
             write_no_history(request, as_json=as_json and code != 0)
     except BackscrollError as error:
         if isinstance(error, NothingFound):
-            error = no_history_for(request) or error
+            error = no_history_for(request) or with_other_homes(request, error)
         write_error(error, as_json=as_json)
         return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -155,6 +155,6 @@ def _run(arguments: list[str], request: Request) -> int:
 
 
 def _stop_writing() -> int:
-    """The reader of our output stopped early, as `head` does: not a failure. Python would complain at exit."""
+    """Stop quietly when the reader of our output stopped early, as `head` does. Python would complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -9,7 +9,7 @@ from backscroll import __version__
 
 
 def manual(program: click.Group) -> str:
-    """The page in roff, for `man`."""
+    """Return the page in roff, for `man`."""
     context = click.Context(program, info_name="backscroll")
     lines = [
         f'.TH BACKSCROLL 1 "" "backscroll {__version__}"',
@@ -45,7 +45,7 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[clic
 
 
 def _help(command: click.Command) -> Iterator[str]:
-    """Paragraphs; those after a `\\b` line for line."""
+    """Yield paragraphs; those after a `\\b` line for line."""
     for paragraph in re.split(r"\n\s*\n", (command.help or "").strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
         if lines[:1] == ["\b"]:
@@ -56,12 +56,12 @@ def _help(command: click.Command) -> Iterator[str]:
 
 def _options(command: click.Command, context: click.Context, left_out: set[str]) -> Iterator[str]:
     for option in command.params:
-        shown = option.get_help_record(context)
-        if isinstance(option, click.Option) and shown is not None and option.name not in left_out:
-            yield from (".TP", f".B {_text(shown[0])}", _text(shown[1]))
+        record = option.get_help_record(context)
+        if isinstance(option, click.Option) and record is not None and option.name not in left_out:
+            yield from (".TP", f".B {_text(record[0])}", _text(record[1]))
 
 
 def _text(text: str) -> str:
-    """A line of text in roff, in which a leading dot or quote would be a request."""
+    """Return a line of text in roff, in which a leading dot or quote would be a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{text}" if text[:1] in (".", "'") else text

@@ -1,4 +1,4 @@
-"""What `pin`, `tag` and `note` share: they find the chat, change its marks, and print them."""
+"""Parts of `pin`, `tag` and `note`: find the chat, change its marks, and print them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,7 +28,7 @@ def mark_chat(library: "Library", stored: "StoredChat", how: "Callable[[Marks, l
 
 
 def write_changed(library: "Library", stored: "StoredChat", message: str, *, as_json: bool, changed: bool) -> None:
-    """Print what was done; as JSON, also the marks the chat has now."""
+    """Print the change; as JSON, also the marks the chat has now."""
     if as_json:
         from backscroll.library.marked_chats import MarkedChat, sessions_of
         from backscroll.library.marks import read_marks

@@ -63,7 +63,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
 
 
 def _homes(settings: "Settings") -> "list[Home]":
-    """The homes to read. A missing home is fine: the client that starts us creates it with its first session."""
+    """Return the homes to read. A missing home is fine: the client that starts us creates it with its first session."""
     from backscroll.library import Home
     from backscroll.library.homes import open_homes
 

@@ -1,4 +1,4 @@
-"""Mistakes on the command line: what click says of them, and what was probably meant."""
+"""Mistakes on the command line: click's message, and the name that was probably meant."""
 
 import click
 
@@ -10,7 +10,7 @@ GROUPS = ("stats", "archive")
 
 
 def usage_error(error: click.ClickException) -> UsageError:
-    """The error in our form: what is wrong, and in the hint what was probably meant."""
+    """Return the error in our form: what is wrong, and in the hint what was probably meant."""
     context: click.Context | None = getattr(error, "ctx", None)
     path = context.command_path if context else "backscroll"
     if isinstance(error, UnknownCommand) and context is not None:

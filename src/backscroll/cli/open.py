@@ -81,7 +81,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
 
 
 def _address_of(state: "ViewerState", name: str, *, quiet: bool) -> str:
-    """The page of a chat. An unknown id may belong to a session written since the last update."""
+    """Return the page of a chat. An unknown id may belong to a session written since the last update."""
     from backscroll.web.addresses import chat_address
 
     with state.library() as library:
@@ -131,7 +131,7 @@ def write_address(
 
 
 def _has_display() -> bool:
-    """Without a display, the browser found may be one for terminals, which would take over ours."""
+    """Whether there is a display; without one, the browser may be one for terminals, which would take over ours."""
     if sys.platform in ("darwin", "win32"):
         return True
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
@@ -145,4 +145,4 @@ def _open(link: str) -> None:
 
 
 PATIENCE = 10.0
-"""How long to wait for a browser to take an address, in seconds."""
+"""Seconds to wait for a browser to take an address."""

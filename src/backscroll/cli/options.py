@@ -32,9 +32,9 @@ class Request:
     reads_history: bool = False
     """Whether the command reads conversations: then it says so if there are none."""
     given: set[str] = field(default_factory=set)
-    """The names of the options that choose what is read or printed and that stand on the command line."""
+    """Names of the options on the command line that choose what is read or printed."""
     closing: ExitStack = field(default_factory=ExitStack)
-    """What to close when the command ends, however it ends."""
+    """Resources to close when the command ends, however it ends."""
     _room: "Sandbox | None" = None
 
     @property
@@ -43,14 +43,14 @@ class Request:
         return self.verbosity < 0
 
     def settings(self) -> Settings:
-        """Options, environment and settings file combined; with --demo, the settings of the demo."""
+        """Return options, environment and settings file combined; with --demo, the settings of the demo."""
         if self.demo:
             self.room()
             return replace(load_settings(), is_demo=True)
         return load_settings(self.homes, self.library)
 
     def room(self, notice: str = "demo: sample conversations, not your own") -> "Sandbox":
-        """The demo, created on first use; from then on the environment points to it."""
+        """Return the demo, created on first use; from then on the environment points to it."""
         if self._room is None:
             from backscroll.cli.output import write_note
             from backscroll.demo.sandbox import open_sandbox
@@ -72,7 +72,7 @@ class Request:
         self.room(notice="")
 
     def end_at_once(self, number: int, _: object) -> NoReturn:
-        """After a signal: clean up, and exit without waiting for threads."""
+        """Clean up after a signal, and exit without waiting for threads."""
         try:
             self.closing.close()
         finally:
@@ -94,14 +94,14 @@ class LocalPath(click.Path):
         super().__init__(file_okay=file_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """The path; an error for an address."""
+        """Return the path; raise an error for an address."""
         if "://" in str(value):
             self.fail(f"{value} is an address; give a path on this machine.", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class UnusedOption(click.Option):
-    """A global option that makes no difference to a command: it is refused, wherever it stands, and not in the help."""
+    """A global option without effect on a command: it is refused, wherever it stands, and not in the help."""
 
     def __init__(self, *names: Any, instead: str, callback: Callable[..., object], **settings: Any) -> None:  # noqa: ANN401
         def refuse(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -121,8 +121,8 @@ class UnusedOption(click.Option):
 def global_options(*, unused: Collection[str] = (), instead: str = "") -> Callable[[Command], Command]:
     """Add the options that every command takes. Their values are in `current_request()`, not in the arguments.
 
-    `unused` has the names of those that make no difference to the command, such as `library`. They are refused, and
-    `instead` says in the error what the command goes by. A group must use what its commands use.
+    `unused` has the names of those that make no difference to the command, such as `library`. They are refused, and the
+    error names `instead`, the option to use. A group must use what its commands use.
     """
 
     def add(command: Command) -> Command:
@@ -149,7 +149,7 @@ def limit_option(what: str = "rows", default: int | None = None) -> Callable[[Co
 
 
 def current_request() -> Request:
-    """The global options of the running command."""
+    """Return the global options of the running command."""
     return _request(click.get_current_context())
 
 
@@ -240,7 +240,7 @@ OPTIONS = {
         help="Print no notes or progress.",
     ),
 }  # fmt: skip
-"""By name. Those after `json` change only how something is shown, and every command takes them."""
+"""Options by name. Those after `json` change only how something is shown, and every command takes them."""
 PERIOD_OPTIONS = (
     click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo."),
     click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),

@@ -1,4 +1,4 @@
-"""What a command writes: data to stdout, everything else to stderr."""
+"""Output of a command: data to stdout, everything else to stderr."""
 
 import json
 import shutil
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from backscroll.cli.options import Request
     from backscroll.library.indexing.update import Updated
     from backscroll.library.library import Library
+    from backscroll.settings import Settings
 
 FIRST_LIST_AFTER = 0.8
-"""How long a first update may take before the newest chats are listed, in seconds."""
+"""Seconds that a first update may take before the newest chats are listed."""
 
 
 def write(text: str = "") -> None:
@@ -51,12 +52,12 @@ def write_json(value: Mapping[str, Any]) -> None:
 
 
 def heading(text: str) -> str:
-    """The text styled as a heading, if colours are on."""
+    """Style the text as a heading, if colours are on."""
     return click.style(text, bold=True)
 
 
 def warning(text: str) -> str:
-    """The text styled as a warning, if colours are on."""
+    """Style the text as a warning, if colours are on."""
     return click.style(text, fg="yellow")
 
 
@@ -75,7 +76,7 @@ def write_note(text: str) -> None:
 
 
 def _folded(text: str, stream: TextIO) -> str:
-    """What a terminal shows: clean, and broken between words. Programs get the text as it is."""
+    """Return the text for a terminal: clean, and broken between words. Programs get the text as it is."""
     if not stream.isatty():
         return text
     text = for_terminal(text)
@@ -88,7 +89,7 @@ def _folded(text: str, stream: TextIO) -> str:
 
 
 def no_history_for(request: "Request") -> NothingFound | None:
-    """The error for a command that found no conversations to read; None if it found some or needs none."""
+    """Return the error for a command that found no conversations to read; None if it found some or needs none."""
     if not request.reads_history or request.demo:
         return None
     from backscroll.library.archives import has_history
@@ -100,6 +101,30 @@ def no_history_for(request: "Request") -> NothingFound | None:
         return None if has_history(settings, homes) else no_history(homes)
     except BackscrollError:
         return None  # the problem is reported elsewhere
+
+
+def with_other_homes(request: "Request", error: NothingFound) -> NothingFound:
+    """Add to the hint of an error the homes that the library has and that are shown only if they are named."""
+    if not request.reads_history or request.demo:
+        return error
+    from backscroll.library.homes import known_homes, open_homes
+
+    try:
+        settings = request.settings()
+        others = [home.path for home in known_homes(settings, open_homes(settings)) if not home.is_shown]
+    except BackscrollError:
+        return error  # the problem is reported elsewhere
+    if not others:
+        return error
+    return NothingFound(error.message, f"{error.hint}; the library also has {', '.join(others)}: add --home to see it")
+
+
+def write_gone_homes(request: "Request", library: "Library") -> None:
+    """Print that the home in use is missing, if that is why everything shown comes from the library."""
+    missing = [home.path for home in library.homes if not home.exists]
+    if missing and not request.quiet and library.is_indexed and library.reader.homes():
+        places = ", ".join(clean(str(path)) for path in missing)
+        write_note(f"no Claude Code home at {places}: this is what your library has")
 
 
 def write_no_history(request: "Request", *, as_json: bool = False) -> None:
@@ -124,6 +149,7 @@ def open_library(
     request.reads_history = True
     settings = request.settings()
     homes = open_homes(settings)
+    write_restore_note(settings)
     library = local_library(settings, homes, keeps=not as_it_is)
     end = time.monotonic() + FIRST_LIST_AFTER
     try:
@@ -144,12 +170,21 @@ def open_library(
         with ProgressLine(quiet=request.quiet) as progress:
             updated = library.refresh(with_text=with_text, progress=progress)
     click.get_current_context().call_on_close(library.close)
+    write_gone_homes(request, library)
     if updated is not None and not request.quiet:
         write_update_notes(updated, verbose=request.verbosity > 0)
         if updated.unread:
             read = updated.files - updated.unread
             write_note(f"reading: {read:,} of {updated.files:,} files so far; backscroll update reads the rest")
     return library
+
+
+def write_restore_note(settings: "Settings") -> None:
+    """Print that only a part of a backup was restored, if that was interrupted."""
+    from backscroll.library.archives import restore_sign
+
+    if restore_sign(settings).exists():
+        write_note(warning("a backup was restored only in part: run backscroll archive restore-backup DIR again"))
 
 
 def read_demo_first(request: "Request") -> None:
@@ -183,7 +218,7 @@ def keep_first(request: "Request") -> None:
 
 
 def write_update_notes(updated: "Updated", *, verbose: bool) -> None:
-    """Print what the user should know about an update, which is mostly nothing."""
+    """Print notes of an update that the user should know, which are mostly none."""
     for notice in updated.notices:
         write_note(f"backscroll: {clean(notice)}")
     if verbose:
@@ -217,7 +252,7 @@ class ProgressLine:
         self.clear()
 
     def clear(self) -> None:
-        """Remove the line."""
+        """Remove the line from the terminal."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -236,7 +271,7 @@ class ProgressLine:
             write_note(f"{what} {self._amount(total)}")
 
     def add(self, count: int) -> None:
-        """Add `count` to what is done."""
+        """Add `count` to the finished units."""
         self._done += count
         if self._visible and (now := time.monotonic()) >= self._next:
             self._next = now + 0.2

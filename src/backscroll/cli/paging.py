@@ -1,4 +1,4 @@
-"""The pager: what does not fit on the screen is read in `less`, as with git.
+"""The pager: output that does not fit on the screen is read in `less`, as with git.
 
 Only a terminal gets one. A pipe, --no-pager, and `pager = false` in the settings file get the plain output.
 """
@@ -20,11 +20,12 @@ from backscroll.render.folding import fold
 from backscroll.render.terminal import for_terminal
 
 LESS: Final = "FRX"
-"""Quit if it fits on one screen, show colours, leave the text on the screen: what git sets, too."""
+"""Options of less: quit if the text fits on one screen, show colours, leave the text on the screen; git sets them, too.
+"""
 
 
 def width() -> int | None:
-    """How many columns there are; None where the output goes to a program and is complete."""
+    """Return the number of columns; None where the output goes to a program and is complete."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -37,7 +38,7 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def write_pieces(pieces: Iterable[str]) -> None:
-    """The same for text that has its own newlines."""
+    """Print pieces of text that have their own newlines; through the pager if they are more than a screen."""
     if not sys.stdout.isatty():
         for piece in pieces:
             click.echo(piece, nl=False)
@@ -60,7 +61,7 @@ def pages() -> bool:
 
 
 def pager() -> list[str] | None:
-    """The command line of the pager; None without one."""
+    """Return the command line of the pager; None without one."""
     request = current_request()
     if request.no_pager or os.environ.get("TERM", "dumb") == "dumb":
         return None
@@ -75,7 +76,7 @@ def pager() -> list[str] | None:
 
 
 def _screenful(pieces: Iterator[str]) -> tuple[list[str], bool]:
-    """What is on the first screen, and whether that is everything."""
+    """Return the first screen of the text, and whether that is everything."""
     columns, rows = shutil.get_terminal_size()
     begun: list[str] = []
     used = 1  # the prompt of the shell

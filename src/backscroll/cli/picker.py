@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 PAGE = 50
-"""How many chats to load at first; more are loaded when the selection reaches the end."""
+"""Number of chats to load at first; more are loaded when the selection reaches the end."""
 
 
 class ChatActions:
-    """What the picker can do with a chat; each action may raise a BackscrollError."""
+    """The picker's actions on a chat; each may raise a BackscrollError."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class ChatActions:
         pin: "Callable[[StoredChat], bool]",
     ) -> None:
         self.show = show
-        """Takes a chat and the id of a message in it, or nothing for the whole chat."""
+        """Function that takes a chat and the id of a message in it, or nothing for the whole chat."""
         self.resume_line = resume_line
         self.check_resume = check_resume
         self.pin = pin
 
 
 class PickerResult:
-    """What the user chose on leaving the picker."""
+    """The choice of the user on leaving the picker."""
 
     def __init__(self) -> None:
         self.resume: StoredChat | None = None
@@ -91,7 +91,7 @@ class PickerScreen:
         self._asked = ListRequest("", "", 0, 0, 0)
         self._listed: ListRequest | None = None
         self._looked: PreviewRequest | None = None
-        """The preview that is being loaded; None once it is shown."""
+        """Preview that is being loaded; None once it is shown."""
         self._last_look: PreviewRequest | None = None
         self._round = 0
         self._limit = PAGE
@@ -156,13 +156,13 @@ class PickerScreen:
     def _receive(self) -> None:
         picker = self._picker
         if (listed := self._lists.answered()) is not None and listed[0] == self._asked:
-            request, found = listed
-            if isinstance(found, str):
-                picker.problem, picker.is_searching = found, False
+            request, answer = listed
+            if isinstance(answer, str):
+                picker.problem, picker.is_searching = answer, False
             else:
                 same = self._listed is not None and self._listed[:2] == request[:2]
-                self._listed, self._chats, self._messages = request, found.chats, found.messages
-                picker.take(found.entries, found.amount, keep=same)
+                self._listed, self._chats, self._messages = request, answer.chats, answer.messages
+                picker.take(answer.entries, answer.amount, keep=same)
         if (viewed := self._views.answered()) is not None and viewed[0] == self._looked:
             looked, lines = viewed
             self._looked = None
@@ -204,7 +204,7 @@ class PickerScreen:
                 picker.notice = ("problem", f"{clean_line(error.message)} ({clean_line(error.hint)})")
 
     def _escape(self, *, was_help: bool) -> None:
-        """Escape alone quits; followed by other characters it is an unknown key, or pasted text."""
+        """Quit on Escape alone; followed by other characters it is an unknown key, or pasted text."""
         following = self._following()
         if following.startswith("[200~"):
             while not following.endswith("\x1b[201~") and (more := self._following(wait=500)):
@@ -310,7 +310,7 @@ class PickerScreen:
 
 
 def _encodable(text: str, encoding: str) -> str:
-    """The text in the terminal's encoding; our own lines and marks become similar ASCII characters."""
+    """Return the text in the terminal's encoding; our own lines and marks become similar ASCII characters."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 PATIENCE = 0.04
-"""How long to wait for the next key before searching, in seconds."""
+"""Seconds to wait for the next key before searching."""
 
 
 class LatestAnswer(Generic[Question, Answer]):
@@ -45,10 +45,10 @@ class LatestAnswer(Generic[Question, Answer]):
             self._condition.notify()
 
     def answered(self) -> tuple[Question, Answer | str] | None:
-        """The newest answer with its question, if there is one; a string is an error message."""
+        """Return the newest answer with its question, if there is one; a string is an error message."""
         with self._condition:
-            found, self._answered = self._answered, None
-            return found
+            newest, self._answered = self._answered, None
+            return newest
 
     def stop(self) -> None:
         """End the thread, even in the middle of a long query."""
@@ -64,7 +64,7 @@ class LatestAnswer(Generic[Question, Answer]):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can still answer."""
+        """Whether the thread can still answer."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -102,7 +102,7 @@ class ListRequest(NamedTuple):
     sort: str
     limit: int
     width: int
-    """Of the list, in columns."""
+    """Width of the list, in columns."""
     round: int
     """Incremented to repeat the same request."""
 
@@ -114,7 +114,7 @@ class ChatList(NamedTuple):
     amount: str
     chats: "dict[str, StoredChat]"
     messages: dict[str, str]
-    """The message of the passage that is shown for a chat, by the chat's id."""
+    """Id of the message of the passage that is shown for a chat, by the chat's id."""
 
 
 class PreviewRequest(NamedTuple):
@@ -135,7 +135,7 @@ class PickerQueries:
         self._round = 0
 
     def found(self, request: ListRequest) -> ChatList:
-        """The chats that match the query; for an empty query, all chats by time."""
+        """Return the chats that match the query; for an empty query, all chats by time."""
         from backscroll.query.as_you_type import while_typing
 
         library = self._fresh(request.round)
@@ -149,18 +149,18 @@ class PickerQueries:
             return ChatList(entries, amount, {chat.overview.id: chat for chat in chats}, {})
         # The match must be visible, so a narrow list gets short snippets.
         width = max(30, request.width - LABEL_WIDTH)
-        found = library.search(query, sort=request.sort, limit=request.limit, hits=1, width=width)
+        results = library.search(query, sort=request.sort, limit=request.limit, hits=1, width=width)
         entries = [
             self._entry(library, item.chat, passage_line(passage.hit, passage.snippet).pieces, now)
-            for item in found.chats
+            for item in results.chats
             for passage in item.passages[:1]
         ]
-        amount = plural(found.total_chats, "chat")
-        messages = {item.chat.overview.id: item.passages[0].hit.uuid or "" for item in found.chats if item.passages}
-        return ChatList(entries, amount, {item.chat.overview.id: item.chat for item in found.chats}, messages)
+        amount = plural(results.total_chats, "chat")
+        messages = {item.chat.overview.id: item.passages[0].hit.uuid or "" for item in results.chats if item.passages}
+        return ChatList(entries, amount, {item.chat.overview.id: item.chat for item in results.chats}, messages)
 
     def preview(self, looked: PreviewRequest) -> list[Line]:
-        """The lines that show a chat."""
+        """Return the lines that show a chat."""
         from backscroll.library.marked_chats import marked_chat
         from backscroll.query.as_you_type import while_typing
         from backscroll.query.tree import All, Field, Query
@@ -177,7 +177,9 @@ class PickerQueries:
             ]
         talk = library.parse("role:prompt|answer -is:agent -is:abandoned")
         begun = _passages(library, Query(talk.text, All((here, *talk.root.parts))), 30, "oldest")
-        said = (PreviewMessage(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST_TEXT]) for item in begun)
+        opening = (
+            PreviewMessage(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST_TEXT]) for item in begun
+        )
         mark = marked_chat(library, looked.chat).mark
         marks = (
             ["pinned"] * mark.pinned
@@ -185,16 +187,16 @@ class PickerQueries:
             + [f"note: {note.text}" for note in mark.notes]
         )
         marks += ["deleted by Claude Code; kept in the archive"] * looked.chat.archived
-        return list(preview_of(looked.chat.overview, marks, matches, said, looked.width))
+        return list(preview_of(looked.chat.overview, marks, matches, opening, looked.width))
 
     def close(self) -> None:
-        """Close the library."""
+        """Close the library of these queries."""
         if self._library is not None:
             self._library.close()
             self._library = None
 
     def _fresh(self, round_: int) -> "Library":
-        """The library, reopened if pins have changed."""
+        """Return the library, reopened if pins have changed."""
         if self._library is None or round_ != self._round:
             self.close()
             self._library, self._round = self._open(), round_
@@ -212,8 +214,8 @@ class PickerQueries:
 
 
 def _passages(library: "Library", query: "Query", count: int, sort: str) -> "list[FoundPassage]":
-    found = library.search(query, sort=sort, limit=1, hits=count, width=400)
-    return found.chats[0].passages if found.chats else []
+    results = library.search(query, sort=sort, limit=1, hits=count, width=400)
+    return results.chats[0].passages if results.chats else []
 
 
 def _counts(stored: "StoredChat") -> Line:
@@ -225,4 +227,4 @@ def _counts(stored: "StoredChat") -> Line:
 LABEL_WIDTH = 16
 """Columns taken by the label before a snippet."""
 LONGEST_TEXT = 4_000
-"""How much of what was said is shown at most, in characters."""
+"""Most characters of a message that are shown."""

@@ -36,15 +36,15 @@ def command(model: str | None, past: bool) -> None:
     from backscroll.library.indexing.prices import list_prices
 
     request = current_request()
-    found = list_prices(request.settings(), model, past=past)
+    listed = list_prices(request.settings(), model, past=past)
     if request.json:
-        taken = {name: str(getattr(found.snapshot, name)) for name in ("package", "version", "made")}
-        write_json({"prices": [_as_json(item) for item in found.prices], "snapshot": taken})
+        taken = {name: str(getattr(listed.snapshot, name)) for name in ("package", "version", "made")}
+        write_json({"prices": [_as_json(item) for item in listed.prices], "snapshot": taken})
         return
     from backscroll.render.layout import Column
     from backscroll.render.tables import fit
 
-    rows = [row for item in found.prices for row in _rows(item)]
+    rows = [row for item in listed.prices for row in _rows(item)]
     columns = [
         Column(name.upper(), right=name in RIGHT, shrinks="never", extra={"source": 2, "from": 1}.get(name, 0))
         for name in COLUMNS
@@ -53,12 +53,12 @@ def command(model: str | None, past: bool) -> None:
     write_lines([heading(lines[0]), *lines[1:]])
     if not request.quiet:
         write_note(
-            f"USD per million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}."
+            f"USD per million tokens. {listed.snapshot.package} {listed.snapshot.version}, of {listed.snapshot.made}."
         )
 
 
 def _rows(item: "ListedPrice") -> list[list[Any]]:
-    """A line for the price, and one for long prompts if they cost more."""
+    """Return a line for the price, and one for long prompts if they cost more."""
     price = item.price
     since = str(price.since) if price.since else None
     rows = [[price.model, *_rates(price.rates).values(), "fast mode" if price.is_fast else None, since, price.source]]

@@ -150,9 +150,9 @@ def save_prompt(
         return
     if saved.variables:
         write_note(f"variables: {', '.join(map(clean_line, saved.variables))}")
-    if found := secrets_in(saved.text):
-        told = f"it seems to contain a secret ({', '.join(found)}): put a variable in its place"
-        write_note(warning(f"note: {told}, with backscroll prompts edit {saved.name}"))
+    if secrets := secrets_in(saved.text):
+        problem = f"it seems to contain a secret ({', '.join(secrets)}): put a variable in its place"
+        write_note(warning(f"note: {problem}, with backscroll prompts edit {saved.name}"))
 
 
 @command.command("fill", short_help="Print a prompt with values for its variables.")
@@ -321,18 +321,19 @@ def _list(request: Request, words: tuple[str, ...], tag: str | None) -> None:
     prompts = _prompts(request).all()
     if not prompts:
         raise NothingFound("there are no saved prompts", "save one with backscroll prompts save NAME CHAT")
-    found = matching_prompts(prompts, words, tag or "")
-    if not found:
+    matching = matching_prompts(prompts, words, tag or "")
+    if not matching:
         raise NothingFound("no saved prompt matches", "see backscroll prompts")
-    runs = _command_uses(request, found)
+    runs = _command_uses(request, matching)
     if request.json:
-        write_json({"prompts": [prompt_as_json(one, runs.get(one.key, 0)) for one in found]})
+        write_json({"prompts": [prompt_as_json(prompt, runs.get(prompt.key, 0)) for prompt in matching]})
     else:
-        write_prompts(found, runs)
+        write_prompts(matching, runs)
 
 
 def _command_uses(request: Request, prompts: "Sequence[SavedPrompt]") -> dict[str, int]:
-    """How often each was run as a slash command; nothing if the library cannot be opened: prompts do not need it."""
+    """Return how often each was run as a slash command; nothing if the library cannot be opened: prompts do not need
+    it."""
     from backscroll.library.prompts.command_uses import command_uses
 
     try:
@@ -349,7 +350,7 @@ def _prompts(request: Request) -> "PromptFile":
 
 
 def _folders(request: Request, project: Path | None) -> list[Path]:
-    """The `.claude` folders that a slash command is written to."""
+    """Return the `.claude` folders that a slash command is written to."""
     from backscroll.library.homes import open_homes
 
     if project is None:
@@ -367,7 +368,7 @@ def _note_installed(request: Request, name: str, what: str) -> None:
 
 
 def _given(text: str) -> str:
-    """What the user typed into stdin, or at a terminal into their editor."""
+    """Read the user's text from stdin, or at a terminal from their editor."""
     if sys.stdin is None or not sys.stdin.isatty():
         return sys.stdin.read(LONGEST_PIPED) if sys.stdin else ""
     edited = click.edit(text, extension=".md")
@@ -377,12 +378,12 @@ def _given(text: str) -> str:
 
 
 def _pairs(values: Sequence[str], form: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for value in values:
         name, equals, words = value.partition("=")
         if not equals or not name:
             raise UsageError(f"{value} is not {form}", f"write {form}")
-        if name in found:
+        if name in pairs:
             raise UsageError(f"{name} was given twice", "give it once")
-        found[name] = words
-    return found
+        pairs[name] = words
+    return pairs

@@ -1,4 +1,4 @@
-"""What `backscroll prompts` prints."""
+"""Output of `backscroll prompts`."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def prompt_as_json(prompt: "SavedPrompt", runs: int | None = None) -> dict[str, Any]:
-    """A prompt without its text. `runs` are those of its slash command in the chats."""
+    """Return a prompt without its text. `runs` are those of its slash command in the chats."""
     return {
         "name": prompt.name,
         "description": prompt.description,
@@ -36,7 +36,8 @@ def write_prompts(prompts: Sequence["SavedPrompt"], runs: Mapping[str, int]) -> 
     """Print a table of prompts."""
     columns = [Column("PROMPT"), Column("USES", True), Column("TAGS"), Column("ABOUT")]
     rows = [
-        (one.name, one.uses + runs.get(one.key, 0), ", ".join(one.tags), one.description or one.text) for one in prompts
+        (prompt.name, prompt.uses + runs.get(prompt.key, 0), ", ".join(prompt.tags), prompt.description or prompt.text)
+        for prompt in prompts
     ]
     head, *lines = fit(columns, rows, width()).lines
     write(heading(head))
@@ -45,7 +46,7 @@ def write_prompts(prompts: Sequence["SavedPrompt"], runs: Mapping[str, int]) -> 
 
 
 def write_prompt(prompt: "SavedPrompt", runs: int) -> None:
-    """Print a prompt and what is known of it."""
+    """Print a prompt and its facts."""
     about = f"  {clean_line(prompt.description)}" if prompt.description else ""
     write(heading(clean_line(prompt.name)) + about)
     if prompt.tags:

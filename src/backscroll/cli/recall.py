@@ -70,7 +70,7 @@ def command(
     now = datetime.now().astimezone()
     library = open_library(request, with_text=True)
     caller = client_that_started_us(library, os.environ, str(Path.cwd()))
-    found = recall(
+    answer = recall(
         library,
         question,
         max_tokens=max_tokens,
@@ -80,12 +80,12 @@ def command(
         until=parse_moment(until, now, end=True) if until else None,
     )
     if request.json:
-        write_json(recall_as_json(found))
-        if not found.passages:
+        write_json(recall_as_json(answer))
+        if not answer.passages:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
-    if not found.passages:
-        raise NothingFound(f"found nothing about {clean_line(question)[:200]}", found.hint)
-    write(recalled_text(found))
+    if not answer.passages:
+        raise NothingFound(f"found nothing about {clean_line(question)[:200]}", answer.hint)
+    write(recalled_text(answer))
     if not request.quiet:
-        write_note(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")
+        write_note(f"{len(answer.passages)} of {answer.found} passages, {answer.tokens:,} tokens at most")

@@ -72,11 +72,11 @@ def _save(request: Request, question: str, names: tuple[str, ...]) -> None:
     sources = [source_named(library, name) for name in dict.fromkeys(names)]
     project = os.environ.get(CURRENT_PROJECT) or str(Path.cwd())
     if not text.strip():
-        found = recall(library, question, project=project)
-        if not found.passages:
-            raise NothingFound(f"found nothing about {clean_line(question)[:200]}", found.hint)
-        text = recalled_text(found)
-        sources = sources or [passage.source for passage in found.passages if passage.source.message]
+        answer = recall(library, question, project=project)
+        if not answer.passages:
+            raise NothingFound(f"found nothing about {clean_line(question)[:200]}", answer.hint)
+        text = recalled_text(answer)
+        sources = sources or [passage.source for passage in answer.passages if passage.source.message]
     saved = save_recall(library.settings.library, question, text, sources, project=project)
     if request.json:
         write_json({"saved": _as_json(saved)})
@@ -92,28 +92,28 @@ def _list(request: Request, words: tuple[str, ...]) -> None:
     recalls = saved_recalls(request.settings().library)
     if not recalls:
         raise NothingFound("there are no saved recalls", "backscroll recalls --save QUESTION")
-    found = recalls_with(recalls, words)
-    if not found:
+    matching = recalls_with(recalls, words)
+    if not matching:
         raise NothingFound(f"no saved recall has {clean_line(' '.join(words))}", "see backscroll recalls")
     if request.json:
-        write_json({"recalls": [_as_json(one) for one in found]})
+        write_json({"recalls": [_as_json(saved) for saved in matching]})
         return
-    for one in found:
-        about = click.style(f"  ({plural(len(one.sources), 'source')})", dim=True)
-        write(f"{click.style(clean_line(one.name), fg='cyan')}  {clean_line(one.question)}{about}")
+    for saved in matching:
+        about = click.style(f"  ({plural(len(saved.sources), 'source')})", dim=True)
+        write(f"{click.style(clean_line(saved.name), fg='cyan')}  {clean_line(saved.question)}{about}")
 
 
 def _show(request: Request, name: str) -> None:
     from backscroll.library.memory.saved_recalls import find_recall
 
-    found = find_recall(request.settings().library, name)
+    saved = find_recall(request.settings().library, name)
     if request.json:
-        write_json({"recall": {**_as_json(found), "text": found.text}})
+        write_json({"recall": {**_as_json(saved), "text": saved.text}})
         return
-    write(f"{click.style(clean_line(found.question), bold=True)}\n\n{clean(found.text)}")
-    if found.sources:
+    write(f"{click.style(clean_line(saved.question), bold=True)}\n\n{clean(saved.text)}")
+    if saved.sources:
         write("\nSources:")
-    for source in found.sources:
+    for source in saved.sources:
         write(f"  {citation(source)}")
 
 

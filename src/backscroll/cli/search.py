@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
 SHOWN = 20
 QUERY_MARK = "\N{NULL}"
-"""Keeps an argument with spaces from being read as an option; no argument can contain it."""
+"""Mark that keeps an argument with spaces from being read as an option; no argument can contain it."""
 
 
 class QueryCommand(click.Command):
@@ -33,7 +33,9 @@ class QueryCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. No option has a space in its name, so such an argument is a query."""
         is_query = [" " in argument.split("=", 1)[0] for argument in args]
-        marked = [f"{QUERY_MARK}{one}" if found else one for one, found in zip(args, is_query, strict=True)]
+        marked = [
+            f"{QUERY_MARK}{argument}" if is_text else argument for argument, is_text in zip(args, is_query, strict=True)
+        ]
         rest = super().parse_args(ctx, marked)
         for name, value in ctx.params.items():
             if isinstance(value, str):
@@ -124,37 +126,39 @@ def command(
             query = with_field(query, name, value)
     if not query.strip():
         raise UsageError("nothing to search for", "backscroll search WORDS; see --help for the query language")
-    found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
+    results = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
     if save is not None:
         _remember(library, save, query)
     if request.json:
-        _write_json(library, found, context)
-        if not found.chats:
+        _write_json(library, results, context)
+        if not results.chats:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
     if missing and _may_answer_from_sample(request, remembers=bool(save or saved)):
         request.answer_from_sample()
         library = open_library(request, with_text=True)
-        found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
-        if not found.chats:
+        results = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
+        if not results.chats:
             raise missing
         write_note(f"{clean_line(missing.message)}: showing sample conversations (use --home DIR for another folder)")
-    _write_missing(found, quiet=request.quiet)
-    if not found.chats and found.total_chats:
-        raise NothingFound(f"no chats after the first {offset:,}", f"{plural(found.total_chats, 'chat')} found in all")
-    if not found.chats:
-        raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
-    if found.left and pages() and not (offset or is_limited):
+    _write_missing(results, quiet=request.quiet)
+    if not results.chats and results.total_chats:
+        raise NothingFound(
+            f"no chats after the first {offset:,}", f"{plural(results.total_chats, 'chat')} found in all"
+        )
+    if not results.chats:
+        raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, results))
+    if results.left and pages() and not (offset or is_limited):
 
         def next_page(cursor: str) -> "SearchResults":
             return library.search(query, limit=limit, sort=sort, hits=hits, cursor=cursor)
 
-        write_lines(_all_lines(library, found, context, next_page))
+        write_lines(_all_lines(library, results, context, next_page))
         return
-    write_lines(list(_lines(library, found, context))[:-1])
-    if found.left and not request.quiet:
-        least = "" if found.is_whole else "at least "
-        write_note(f"{least}{plural(found.left, 'more chat')}: --offset {found.total_chats - found.left}")
+    write_lines(list(_lines(library, results, context))[:-1])
+    if results.left and not request.quiet:
+        least = "" if results.is_whole else "at least "
+        write_note(f"{least}{plural(results.left, 'more chat')}: --offset {results.total_chats - results.left}")
 
 
 def _may_answer_from_sample(request: "Request", *, remembers: bool) -> bool:
@@ -186,7 +190,10 @@ def _lines(library: "Library", found: "SearchResults", context: int | None) -> "
         path = chat.passages[0].hit.path if chat.passages else ""
         yield styled(heading, path)
         for passage in chat.passages:
-            line = passage_line(passage.hit, passage.snippet, names_message=True, zone=room is not None and is_first)
+            line = passage_line(
+                passage.hit, passage.snippet, names_message=True, zone=room is not None and is_first,
+                machines=chat.chat.machines,
+            )  # fmt: skip
             is_first = False
             if room is None:
                 yield "  " + styled(line, path)
@@ -202,7 +209,7 @@ def _lines(library: "Library", found: "SearchResults", context: int | None) -> "
 def _all_lines(
     library: "Library", found: "SearchResults", context: int | None, next_page: "Callable[[str], SearchResults]"
 ) -> "Iterator[str]":
-    """All results, page after page, as the pager asks for them."""
+    """Yield all results, page after page, as the pager asks for them."""
     while True:
         yield from _lines(library, found, context)
         if not found.left or not (cursor := found.cursor()):

@@ -23,9 +23,10 @@ SHORTEST_SECRET = 16
 MAX_PROCESSES = 4
 
 if TYPE_CHECKING:
-    from backscroll.team.database import Database
-    from backscroll.team.oidc import OidcSettings
-    from backscroll.team.serve import ServerPlace, StartedServer
+    from backscroll.team.database.connections import Database
+    from backscroll.team.operating.server_database import ServerPlace
+    from backscroll.team.people.oidc import OidcSettings
+    from backscroll.team.serving.web_server import StartedServer
 
 
 class WebOptions(TypedDict):
@@ -44,7 +45,7 @@ class WebOptions(TypedDict):
 
 
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say where a server listens."""
+    """Add the options that say where a server listens."""
     for option in (
         click.option("--oidc-admits-everyone", is_flag=True, envvar="BACKSCROLL_OIDC_ADMITS_EVERYONE",
                      help="Make everyone whom the provider signs in a member; without it, only invited people."),
@@ -100,7 +101,8 @@ def command(
 
         serve_demo(web["port"], named=bool(any(where) or web["oidc_issuer"] or web["url"]))
         return
-    from backscroll.team.serve import database_for_web, open_database, prepare, worker_process
+    from backscroll.team.operating.server_database import database_for_web, open_database, prepare
+    from backscroll.team.serving.processes import worker_process
 
     place = where.place()
     return_freed_memory()
@@ -123,7 +125,7 @@ def server_web(with_parent: bool, given_socket: int | None, where: PlaceOptions,
     Example:
       backscroll server web --database postgresql://… --objects s3://… --data /srv/backscroll
     """
-    from backscroll.team.serve import open_database
+    from backscroll.team.operating.server_database import open_database
 
     place = where.place()
     return_freed_memory()
@@ -144,7 +146,8 @@ def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> Non
     Example:
       backscroll server worker --database postgresql://… --objects s3://… --data /srv/backscroll
     """
-    from backscroll.team.serve import open_database, run_worker, stop_with_parent
+    from backscroll.team.operating.server_database import open_database
+    from backscroll.team.serving.processes import run_worker, stop_with_parent
 
     stop = threading.Event()
     if with_parent:
@@ -153,7 +156,7 @@ def server_worker(with_parent: bool, log_jobs: bool, where: PlaceOptions) -> Non
     place = where.place()
     return_freed_memory()
     if log_jobs:
-        from backscroll.team.job_log import log_as_json
+        from backscroll.team.operating.job_log import log_as_json
 
         log_as_json(_log_line)
     with open_database(place) as opened:
@@ -170,7 +173,7 @@ def server_migrate(where: PlaceOptions) -> None:
     Example:
       backscroll server migrate --database postgresql://…
     """
-    from backscroll.team.serve import open_database, prepare, why_sql_is_off
+    from backscroll.team.operating.server_database import open_database, prepare, why_sql_is_off
 
     with open_database(where.place()) as opened:
         lines: list[str] = []
@@ -195,8 +198,9 @@ def _serve(
     **web: Unpack[WebOptions],
 ) -> None:
     """Serve until Ctrl-C: at a socket that another web process gave us, or with processes that we give ours."""
-    from backscroll.team.proxies import networks_of
-    from backscroll.team.serve import first_path, listen_for_web, serve_web, stop_with_parent, web_processes
+    from backscroll.team.people.client_address import networks_of
+    from backscroll.team.serving.processes import stop_with_parent, web_processes
+    from backscroll.team.serving.web_server import first_path, listen_for_web, serve_web
 
     first: str | None = None
     oidc = _oidc(web["oidc_issuer"], web["oidc_client"], web["oidc_admits_everyone"], web["oidc_groups"])
@@ -229,7 +233,7 @@ def _serve(
 
 
 def _environment(web: WebOptions) -> dict[str, str]:
-    """The options of a web process as environment variables, for another one; an empty one counts as not given."""
+    """Return the options of a web process as environment variables, for another; an empty one counts as not given."""
     return {
         "BACKSCROLL_URL": web["url"] or "",
         "BACKSCROLL_OIDC_ISSUER": web["oidc_issuer"] or "",
@@ -242,7 +246,7 @@ def _environment(web: WebOptions) -> dict[str, str]:
 
 
 def _oidc(issuer: str | None, client: str | None, admits_everyone: bool, groups: str) -> "OidcSettings | None":
-    from backscroll.team.oidc import OidcSettings
+    from backscroll.team.people.oidc import OidcSettings
 
     if issuer is None:
         return None

@@ -12,8 +12,8 @@ from backscroll.render.terminal import size
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
-    from backscroll.team.backup import Manifest
-    from backscroll.team.restore_part import RestoredPerson, RestoredProject
+    from backscroll.team.operating.backup import Manifest
+    from backscroll.team.operating.restore_part import RestoredPerson, RestoredProject
 
 BACKUP_LACKS = "the backup is not complete: where the server looked, there was no more of"
 
@@ -41,8 +41,8 @@ def server_backup(address: str, with_objects: bool, check: bool, where: PlaceOpt
       backscroll server backup /backup/monday --check
       backscroll server backup s3://acme-backup/monday --database postgresql://… --objects s3://…
     """
-    from backscroll.team.backup import MissingObjectsError, back_up_server, check_backup
-    from backscroll.team.backup_place import new_backup, open_backup
+    from backscroll.team.operating.backup import MissingObjectsError, back_up_server, check_backup
+    from backscroll.team.operating.backup_place import new_backup, open_backup
 
     if check:
         backup = open_backup(address)
@@ -63,20 +63,20 @@ def server_backup(address: str, with_objects: bool, check: bool, where: PlaceOpt
 
 
 def _tell_backup(found: "Manifest", backup: "Remote") -> None:
-    from backscroll.team.backup import MissingObjectsError, people_in
+    from backscroll.team.operating.backup import MissingObjectsError, people_in
 
     people = people_in(backup)
     if current_request().json:
         write_json(
             {"created": found.created, "version": found.version, "rows": found.rows, "objects": found.objects,
              "object_bytes": found.object_bytes, "has_objects": found.has_objects,
-             "people": [one._asdict() for one in people], "missing": found.missing}
+             "people": [person._asdict() for person in people], "missing": found.missing}
         )  # fmt: skip
         if found.missing:
             raise MissingObjectsError(BACKUP_LACKS, found.missing)
         return
-    for one in people:
-        write(f"{one.handle:<24}  {one.objects:>6} objects  {size(one.size):>8}")
+    for person in people:
+        write(f"{person.handle:<24}  {person.objects:>6} objects  {size(person.size):>8}")
     write(
         f"Made {found.created} by backscroll {found.version}: {len(people)} people, {found.rows} rows, "
         f"{found.objects} objects ({size(found.object_bytes)})."
@@ -112,9 +112,9 @@ def server_restore(address: str, who: str | None, project: str | None, org: str 
       backscroll server restore /backup/monday --person ada
       backscroll server restore /backup/monday --project shop
     """
-    from backscroll.team.backup_place import open_backup
-    from backscroll.team.restore import restore_server
-    from backscroll.team.restore_part import restore_person, restore_project
+    from backscroll.team.operating.backup_place import open_backup
+    from backscroll.team.operating.restore import restore_server
+    from backscroll.team.operating.restore_part import restore_person, restore_project
 
     backup = open_backup(address)
     place = where.place()
@@ -157,11 +157,11 @@ def _tell_person(done: "RestoredPerson") -> None:
 
 def _tell_project(done: "RestoredProject") -> None:
     if current_request().json:
-        people = {handle: import_as_json(one) for handle, one in done.people.items()}
+        people = {handle: import_as_json(imported) for handle, imported in done.people.items()}
         write_json({"people": people, "erased": done.erased, "not_here": done.absent})
         return
-    for handle, one in done.people.items():
-        tell_import(one, handle)
+    for handle, imported in done.people.items():
+        tell_import(imported, handle)
     if done.erased:
         write(f"Erased, and not brought back: {', '.join(done.erased)}.")
     if done.absent:
@@ -171,6 +171,6 @@ def _tell_project(done: "RestoredProject") -> None:
 def _demand_all(missing: list[str]) -> None:
     """Fail if objects are missing."""
     if missing:
-        from backscroll.team.backup import MissingObjectsError
+        from backscroll.team.operating.backup import MissingObjectsError
 
         raise MissingObjectsError("the rest was restored; neither the backup nor the server has", missing)

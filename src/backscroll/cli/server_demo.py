@@ -8,14 +8,17 @@ from backscroll.cli.output import heading, write, write_json, write_note
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
-    from backscroll.team.demo_team import DemoPerson
-    from backscroll.team.serve import StartedServer
+    from backscroll.team.operating.demo_team import DemoPerson
+    from backscroll.team.serving.web_server import StartedServer
 
 
 def serve_demo(port: int | None, *, named: bool) -> None:
-    """Serve until Ctrl-C. `named` says that the user named a database, a folder or a provider, which a demo has not."""
-    from backscroll.team.demo_team import make_demo_team
-    from backscroll.team.serve import ServerPlace, database_for_web, open_database, prepare, serve_web, worker_process
+    """Serve until Ctrl-C. `named` says that the user named a database, a folder or a provider, which a demo does not
+    use."""
+    from backscroll.team.operating.demo_team import make_demo_team
+    from backscroll.team.operating.server_database import ServerPlace, database_for_web, open_database, prepare
+    from backscroll.team.serving.processes import worker_process
+    from backscroll.team.serving.web_server import serve_web
 
     request = current_request()
     if named:
@@ -32,19 +35,19 @@ def serve_demo(port: int | None, *, named: bool) -> None:
         people = make_demo_team(database, place.data, place.objects_address, room.home, room.sample.user)
         with worker_process(place, database), database_for_web(place, database) as for_web:
             serve_web(
-                place, for_web, port=port, demo_links={one.secret: one.handle for one in people},
+                place, for_web, port=port, demo_links={person.secret: person.handle for person in people},
                 on_ready=lambda started: _say(started, people),
             )  # fmt: skip
 
 
 def _say(started: "StartedServer", people: "list[DemoPerson]") -> None:
-    links = {one.handle: f"{started.url}/sign-in?link={one.secret}" for one in people}
+    links = {person.handle: f"{started.url}/sign-in?link={person.secret}" for person in people}
     if current_request().json:
         write_json({"url": started.url, "links": links})
     else:
         write(heading(f"The demo team is at {started.url}: sign in as"))
-        for one in people:
-            write(f"  {one.name:<13} {one.told}")
-            write(f"    {links[one.handle]}")
+        for person in people:
+            write(f"  {person.name:<13} {person.told}")
+            write(f"    {links[person.handle]}")
         write_note("Ctrl-C stops the demo and removes its files")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`backscroll server import`: a history for a person, and how it is undone."""
+"""`backscroll server import`: import a history for a person, and undo an import."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from backscroll.errors import UsageError
 from backscroll.render.terminal import clean_line, size
 
 if TYPE_CHECKING:
-    from backscroll.team.import_history import Imported
+    from backscroll.team.operating.import_history import Imported
 
 
 @click.command("import", short_help="Import a history for a person, or undo an import.")
@@ -44,9 +44,9 @@ def server_import(
       backscroll server import --undo ada/import
     """
     from backscroll.sync.policy import SyncMode
-    from backscroll.team.erasures import find_by_name
-    from backscroll.team.import_history import import_history
-    from backscroll.team.undo_import import ask_undo, undo_now
+    from backscroll.team.keeping.erasures import find_by_name
+    from backscroll.team.operating.import_history import import_history
+    from backscroll.team.operating.undo_import import ask_undo, undo_now
 
     if undo is not None:
         if source is not None or who is not None or dry_run:
@@ -74,27 +74,27 @@ def server_import(
 
 
 def import_as_json(done: "Imported") -> dict[str, object]:
-    """What an import found and did."""
-    files = [{"path": one.path, "bytes": one.size, "standing": one.standing} for one in done.files]
+    """Return the findings and results of an import."""
+    files = [{"path": file.path, "bytes": file.size, "standing": file.standing} for file in done.files]
     counts = {str(standing): count for standing, count in done.totals.items()}
     return {
-        "sessions": len(done.files), **counts, "bytes": sum(one.size for one in done.files), "copies": done.copies,
+        "sessions": len(done.files), **counts, "bytes": sum(file.size for file in done.files), "copies": done.copies,
         "left_out": done.left_out, "device": done.device or None, "files": files,
     }  # fmt: skip
 
 
 def tell_import(done: "Imported", handle: str, *, is_trial: bool = False) -> None:
-    """Say of each file how it stands to what the person has, and what was imported."""
+    """Print how each file compares with the files of the person, and what was imported."""
     totals = done.totals
-    for one in sorted(done.files, key=lambda one: (list(totals).index(one.standing), one.path)):
-        write(f"{one.standing:<9}  {size(one.size):>8}  {clean_line(one.path)}")
-    told = {"new": "new", "equal": f"equal to what {handle} has", "longer": f"longer than what {handle} has",
-            "conflict": "in conflict with it (both are kept)", "forgotten": "forgotten or expired here"}  # fmt: skip
-    parts = ", ".join(f"{count} {told[standing]}" for standing, count in totals.items() if count)
+    for file in sorted(done.files, key=lambda file: (list(totals).index(file.standing), file.path)):
+        write(f"{file.standing:<9}  {size(file.size):>8}  {clean_line(file.path)}")
+    phrases = {"new": "new", "equal": f"equal to what {handle} has", "longer": f"longer than what {handle} has",
+               "conflict": "in conflict with it (both are kept)", "forgotten": "forgotten or expired here"}  # fmt: skip
+    parts = ", ".join(f"{count} {phrases[standing]}" for standing, count in totals.items() if count)
     left = "".join(
         f" {label}: {count}." for label, count in (("Copies", done.copies), ("Left out", done.left_out)) if count
     )
     what = f"{len(done.sent)} of {len(done.files)} session files"
     sent = f"Would import {what}" if is_trial else f"Imported {what}"
     named = f", as {done.device}" if done.device else ""
-    write(f"{sent} ({size(sum(one.size for one in done.sent))}){named}: {parts}.{left}")
+    write(f"{sent} ({size(sum(file.size for file in done.sent))}){named}: {parts}.{left}")

@@ -28,14 +28,14 @@ def server_erase(who: str, reason: str, yes: bool, where: PlaceOptions) -> None:
       backscroll server erase ada@example.org
       backscroll server erase ada --yes --reason "left the company" --database postgresql://… --objects s3://…
     """
-    from backscroll.team.erase_person import erase_now
-    from backscroll.team.erasures import ask_erasure, erasure_of, find_by_name
-    from backscroll.team.holds import demand_no_hold
+    from backscroll.team.keeping.erase_person import erase_now
+    from backscroll.team.keeping.erasures import ask_erasure, erasure_of, find_by_name
+    from backscroll.team.keeping.holds import require_no_hold
 
     with opened_server(where.place()) as (opened, store, libraries):
         with opened.transaction() as connection:
             person = find_by_name(connection, who)
-            demand_no_hold(connection, person.id)
+            require_no_hold(connection, person.id)
             is_asked = erasure_of(connection, person.handle) is not None
         if not yes and not click.confirm(f"Erase everything of {person.name} ({person.handle}) for good?"):
             raise UsageError("nothing was erased", "add --yes to erase without being asked")
@@ -64,9 +64,9 @@ def server_export(folder: Path, who: str | None, org: str | None, project: str |
       backscroll server export ada-export --person ada@example.org
       backscroll server export shop-export --project shop
     """
-    from backscroll.team.erasures import find_by_name
-    from backscroll.team.export_history import export_history
-    from backscroll.team.people import org_of, people
+    from backscroll.team.keeping.erasures import find_by_name
+    from backscroll.team.operating.export_history import export_history
+    from backscroll.team.people.accounts import org_of, people
 
     with opened_server(where.place()) as (opened, _, libraries):
         with opened.transaction() as connection:
@@ -92,8 +92,8 @@ def server_allow_passwords(org: str | None, owner: str | None, where: PlaceOptio
       backscroll server allow-passwords
       backscroll server allow-passwords --owner admin --database postgresql://…
     """
-    from backscroll.team.passwords import allow_by_operator
-    from backscroll.team.people import org_of
+    from backscroll.team.people.accounts import org_of
+    from backscroll.team.people.passwords import allow_by_operator
 
     with opened_server(where.place()) as (opened, _, _), opened.transaction() as connection:
         secret = allow_by_operator(connection, org_of(connection, org), owner)
@@ -119,7 +119,7 @@ def server_sql_login() -> None:
     Example:
       backscroll server sql-login | psql --set ON_ERROR_STOP=1 postgresql://postgres@db.example.org/backscroll
     """
-    from backscroll.team.serve import sql_login_statements
+    from backscroll.team.operating.server_database import sql_login_statements
 
     write(sql_login_statements().rstrip("\n"))
 
@@ -141,8 +141,8 @@ def server_recover(who: str, yes: bool, where: PlaceOptions) -> None:
       backscroll server recover ada
       backscroll server recover ada --yes --database postgresql://…
     """
-    from backscroll.team.erasures import erasure_of, find_by_name
-    from backscroll.team.people import invite_by_operator
+    from backscroll.team.keeping.erasures import erasure_of, find_by_name
+    from backscroll.team.people.invitations import invite_by_operator
 
     with opened_server(where.place()) as (opened, _, _):
         with opened.transaction() as connection:

@@ -1,4 +1,4 @@
-"""Where a server keeps everything: the options that say so, and what they are without them."""
+"""Options for the places where a server keeps everything, and their defaults."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,22 +15,22 @@ from backscroll.errors import demand_packages
 
 if TYPE_CHECKING:
     from backscroll.sync.remotes import Remote
-    from backscroll.team.database import Database
-    from backscroll.team.libraries import Libraries
-    from backscroll.team.serve import ServerPlace
+    from backscroll.team.arrival.libraries import Libraries
+    from backscroll.team.database.connections import Database
+    from backscroll.team.operating.server_database import ServerPlace
 
 
 class PlaceOptions(NamedTuple):
-    """The values of `place_options`; None for what the user did not name."""
+    """The values of `place_options`; None for a place that the user did not name."""
 
     data: Path | None
     database: str | None
     objects: str | None
 
     def place(self) -> "ServerPlace":
-        """The place that they name."""
-        from backscroll.team.backup_place import open_storage
-        from backscroll.team.serve import ServerPlace
+        """Return the place that they name."""
+        from backscroll.team.operating.backup_place import open_storage
+        from backscroll.team.operating.server_database import ServerPlace
 
         if self.objects is not None:
             open_storage(self.objects)  # refuses what is neither a folder nor a bucket
@@ -59,11 +59,10 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Libraries]]":
-    """The database, the objects and the libraries of a server, which may run."""
-    from backscroll.team.backup_place import open_storage
-    from backscroll.team.join_database import join_database
-    from backscroll.team.libraries import Libraries
-    from backscroll.team.serve import prepare
+    """Open the database, the objects and the libraries of a server, which may run."""
+    from backscroll.team.arrival.libraries import Libraries
+    from backscroll.team.operating.backup_place import open_storage
+    from backscroll.team.operating.server_database import join_database, prepare
 
     with join_database(place) as opened:
         prepare(opened)
@@ -71,7 +70,7 @@ def opened_server(place: "ServerPlace") -> "Iterator[tuple[Database, Remote, Lib
 
 
 def default_data() -> Path:
-    """PostgreSQL does not run as root, and no other user can enter root's own folder."""
+    """Return the default folder. PostgreSQL does not run as root, and no other user can enter root's own folder."""
     if system.user_id() == 0:
         return Path(os.sep, "var", "lib", "backscroll")
     import platformdirs

@@ -15,7 +15,8 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean, escaped, plural
 
 if TYPE_CHECKING:
-    from backscroll.conversation.chat import Branch, Chat
+    from backscroll.conversation.branches import Branch
+    from backscroll.conversation.chat import Chat
     from backscroll.library.chats.around_message import AroundMessage
     from backscroll.library.opened_chat import OpenedChat
     from backscroll.render.parts import PartFilter
@@ -26,7 +27,9 @@ AROUND = 5
 @click.command("show")
 @click.argument("name", metavar="ID")
 @click.option(
-    "--branch", metavar="N|all", default="1", help="Which branch: 1 is the active one, `all` shows every one."
+    "--branch",
+    metavar="N|all",
+    help="Which branch: 1 is the active one, `all` shows every one. Default: that of the session, if ID is one.",
 )
 @click.option("--agents", is_flag=True, help="Include the conversations of sub-agents.")
 @click.option(
@@ -43,7 +46,7 @@ AROUND = 5
 @global_options()
 def command(
     name: str,
-    branch: str,
+    branch: str | None,
     agents: bool,
     tools: Literal["full", "short", "none"],
     thinking: bool,
@@ -54,8 +57,8 @@ def command(
     """Read a chat in the terminal; when piped, print it as Markdown.
 
     ID is the start of a chat, session, message or agent id. Shows the active branch from its first prompt, across
-    compactions and session files. With the id of a message, as `search` prints it, shows the messages around it.
-    --json and --raw print the whole chat or branch.
+    compactions and session files; with the id of another session, the branch that this one goes on with. With the id of
+    a message, as `search` prints it, shows the messages around it. --json prints the whole chat, or the one branch.
 
     \b
     Examples:
@@ -71,12 +74,17 @@ def command(
     library = open_library(request)
     stored = library.find(name)
     if request.json:
+        from backscroll.library.sharing.selection import ShareSelection, selected
         from backscroll.library.sharing.share import share
         from backscroll.render.html.export_documents import json_document
 
-        for piece in json_document(share(library, stored, None)):
+        shared = share(library, stored, None)
+        number = _number(shared.chat, branch or "all")
+        chosen = selected(shared, ShareSelection(branch=number))
+        for piece in json_document(chosen, number):
             click.echo(escaped(piece), nl=False)
     else:
+        from backscroll.conversation.branch_paths import branch_of_session
         from backscroll.library.chats.around_message import AroundMessage, message_named
 
         choice = PartFilter(tools, thinking, everything=request.verbosity > 0)
@@ -88,7 +96,7 @@ def command(
             part = AroundMessage(opened, message, AROUND if around is None else around, is_first=is_first)
             _show_around(opened, part, choice)
         else:
-            _show(opened, choice, branch, raw=raw, agents=agents)
+            _show(opened, choice, branch or str(branch_of_session(opened.chat, name)), raw=raw, agents=agents)
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
         hint = "run backscroll archive verify to see what is damaged"
@@ -120,22 +128,31 @@ def _note_archived(reading: "OpenedChat") -> None:
         write_note(f"from {clean(holder)}, written by a client from before session files")
     for session in reading.from_archive:
         path = Path(session.origin)
-        now = "is now shorter" if path.exists() else "is gone"
+        try:
+            now = "is now shorter" if path.exists() else "is gone"
+        except OSError:
+            now = "cannot be read"
         where = now if reading.is_here(session) else f"is on {clean(session.machine)}"
         write_note(f"read from the archive: {clean(str(path))} {where}")
 
 
 def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
-    if wanted == "all":
-        return chat.branches
+    from backscroll.conversation.branch_paths import whole_branch
+
+    number = _number(chat, wanted)
+    return chat.branches if number is None else [whole_branch(chat, number)]
+
+
+def _number(chat: "Chat", wanted: str) -> int | None:
+    """Return the number of a branch; None for all, and for a chat of agents only."""
+    if wanted == "all" or (wanted == "1" and not chat.branches):
+        return None
     number = int(wanted) if wanted.isdecimal() else 0
     if not 1 <= number <= len(chat.branches):
-        if wanted == "1":
-            return []  # a chat of agents only
         raise UsageError(
             f"there is no branch {wanted}", f"the branches are 1 to {len(chat.branches)}; see backscroll tree"
         )
-    return [chat.branches[number - 1]]
+    return number
 
 
 def _pages(

@@ -51,10 +51,10 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
         statement = sys.stdin.read()
     if not statement or not statement.strip():
         raise UsageError("the statement is empty", "backscroll sql 'select * from v_chats', or see --schema")
-    found = open_library(request).sql(statement, limit=limit, seconds=seconds)
-    _write(found, shape)
-    if found.is_cut and shape != "json" and not request.quiet:
-        count = len(found.rows)
+    table = open_library(request).sql(statement, limit=limit, seconds=seconds)
+    _write(table, shape)
+    if table.is_cut and shape != "json" and not request.quiet:
+        count = len(table.rows)
         hint = "see --limit" if count == limit else "but these are large: select less of each"
         write_note(warning(f"only the first {count:,} rows: there are more, {hint}"))
 

@@ -1,10 +1,12 @@
 """The entry point. The status line and hooks bypass click, whose import alone would take most of their time."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command, and exit."""
+    _open_closed_streams()
     if sys.argv[1:] == ["statusline"]:
         _write_status()
     elif sys.argv[1:2] == ["hook"]:
@@ -15,6 +17,22 @@ def main() -> None:
         from backscroll.cli.main import main as run
 
         run()
+
+
+def _open_closed_streams() -> None:
+    """Point the standard streams that the caller closed at the null device.
+
+    Hooks, cron and daemons may close them. The next file that is opened, a database perhaps, would otherwise take the
+    number of a closed one, and what a library or a child process writes there would end up in it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _write_status() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from backscroll.cli.capture_output import ADVICE, ATTENTION, broken_ways, capturing_lines, way_as_json
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, warning, write, write_json
 from backscroll.cli.paging import width
+from backscroll.errors import BackscrollError
 from backscroll.render.cells import cut
 from backscroll.render.projects import project_name
 from backscroll.render.terminal import clean_line, moment, plural, size
@@ -19,21 +21,34 @@ from backscroll.render.terminal import clean_line, moment, plural, size
 def command() -> None:
     """Show which sessions run now, what today cost, what Claude Code will delete soon, and the state of the archive.
 
+    Also says what archives new sessions by itself, when it last did, and what is wrong with it; `doctor` says more. The
+    exit code is 1 if something that archives them is installed and does not work.
+
     \b
     Examples:
       backscroll status
       backscroll status --json | jq -r '.running[].session'
     """
+    from backscroll.cli.sync_forgets import hidden_chats, hidden_line
     from backscroll.library.analytics.current_status import current_status
+    from backscroll.library.setup.capturing import check_capturing
 
     request = current_request()
     now = datetime.now().astimezone()
-    found = current_status(open_library(request), now)
+    library = open_library(request)
+    state = current_status(library, now)
+    ways = [] if request.demo else check_capturing(library.settings, library.homes, now)
+    hidden = hidden_chats(request.settings())
     if request.json:
-        write_json({**found, "running": [_as_json(one) for one in found["running"]]})
-        return
-    for line in _lines(found, now):
-        write(line)
+        more = {"hidden": len(hidden), "capturing": [way_as_json(way) for way in ways]}
+        write_json({**state, **more, "running": [_as_json(session) for session in state["running"]]})
+    else:
+        for line in (*_lines(state, now), *(capturing_lines(ways, now) if ways else ())):
+            write(line)
+        if hidden:
+            write(warning(f"          {hidden_line(hidden)}"))
+    if broken := broken_ways(ways):
+        raise BackscrollError(f"{ATTENTION}: {', '.join(broken)}", f"{ADVICE}; backscroll doctor says more")
 
 
 def _as_json(session: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,22 +70,26 @@ def _running(running: list[dict[str, Any]], now: datetime) -> Iterator[str]:
 
     yield f"Running   {plural(len(running), 'session') if running else 'no session'}"
     room = width()
-    for one in running:
-        name = project_name(one["project"])
-        when = f", {ago(one['last_active'], now)}" if one["last_active"] else ""
-        cost = f", {dollars(one['cost_microdollars'])}" if one["cost_microdollars"] is not None else ""
-        about = f"  {name}{cost}{when}" + (f", {clean_line(one['status'])}" if one["status"] else "")
-        start = f"          {clean_line((one['session'] or '?')[:8])}  "
-        title = clean_line(one["title"] or "nothing said yet")
+    for session in running:
+        name = project_name(session["project"])
+        when = f", {ago(session['last_active'], now)}" if session["last_active"] else ""
+        cost = f", {dollars(session['cost_microdollars'])}" if session["cost_microdollars"] is not None else ""
+        waits = f" for a {clean_line(session['waiting_for'])}" if session["waiting_for"] else ""
+        about = f"  {name}{cost}{when}" + (f", {clean_line(session['status'])}{waits}" if session["status"] else "")
+        start = f"          {clean_line((session['session'] or '?')[:8])}  "
+        title = clean_line(session["title"] or "nothing said yet")
         yield start + (title if room is None else cut(title, max(10, room - len(start) - len(about)))) + about
 
 
 def _today(today: Mapping[str, Any], window: Mapping[str, Any] | None) -> Iterator[str]:
+    from backscroll.render.charts import unrecorded_line
     from backscroll.render.reports import dollars, short
 
     tokens = sum(value for name, value in today.items() if name.endswith("_tokens"))
     cost = dollars(today["cost_microdollars"] if today["messages"] else 0)
     yield f"Today     {cost} for {plural(today['messages'], 'answer')}, {short(tokens)} tokens"
+    if today["unrecorded"]:
+        yield f"          {unrecorded_line(today['unrecorded'])}"
     if window:
         left = int(window["minutes_left"])
         yield (
@@ -104,14 +123,14 @@ def _archive(archive: Mapping[str, Any] | None, now: datetime) -> Iterator[str]:
 
 
 def _sync(remotes: list[dict[str, Any]], now: datetime) -> Iterator[str]:
-    for number, one in enumerate(remotes):
+    for number, state in enumerate(remotes):
         start = "          " if number else "Sync      "
-        if one["problem"]:
-            yield warning(f"{start}{one['remote']}: {clean_line(one['problem'])}")
-        elif one["is_paused"]:
-            yield f"{start}{one['remote']}: paused"
+        if state["problem"]:
+            yield warning(f"{start}{state['remote']}: {clean_line(state['problem'])}")
+        elif state["is_paused"]:
+            yield f"{start}{state['remote']}: paused"
         else:
-            yield f"{start}{one['remote']}: {_ago(one['last_sync'], now) if one['last_sync'] else 'never synced'}"
+            yield f"{start}{state['remote']}: {_ago(state['last_sync'], now) if state['last_sync'] else 'never synced'}"
 
 
 def _ago(written: str, now: datetime) -> str:

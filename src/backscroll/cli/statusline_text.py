@@ -1,4 +1,4 @@
-"""What the status line says.
+"""The text of the status line.
 
 Runs after every message, so it must cost next to nothing: it imports neither click nor the library, brings nothing up
 to date, and reads sums from the index as the last update left it. That is why its few statements are here, and why the
@@ -9,8 +9,10 @@ import json
 import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import Any, Final
 
+from backscroll.disk import open_own
 from backscroll.render.terminal import clean_line
 from backscroll.settings import Settings
 
@@ -23,34 +25,34 @@ LONGEST_INPUT: Final = 1_000_000
 
 
 def answer_to(data: bytes, settings: Settings) -> dict[str, Any]:
-    """The contents of the line, from what Claude Code wrote to stdin."""
+    """Return the contents of the line, from the JSON that Claude Code wrote to stdin."""
     status = read(data)
     path = rows_in_use(str(settings.library / "index"))
     return combine(status, from_index(path, _text(status, "session_id"), time.time()))
 
 
 def rows_in_use(folder: str) -> str:
-    """The rows of the index in use, as `store.local.generations` writes it down."""
+    """Return the path of the rows of the index in use, as `store.local.generations` writes it down."""
     try:
-        with open(f"{folder}/current", encoding="ascii") as file:  # noqa: PTH123 - pathlib takes longer to import
-            name = file.read(100).partition(" ")[0]
+        with open_own(Path(folder, "current")) as file:
+            name = file.read(100).decode("ascii").partition(" ")[0]
     except (OSError, ValueError):
         name = ""
     return f"{folder}/{name if name.isdecimal() else '-'}/rows.sqlite"
 
 
 def without_index(data: bytes) -> dict[str, Any]:
-    """The same from stdin alone."""
+    """Return the contents of the line from stdin alone."""
     return combine(read(data), {})
 
 
 def from_stdin() -> bytes:
-    """What Claude Code wrote to stdin; nothing if it is a terminal."""
+    """Read the JSON that Claude Code wrote to stdin; nothing if it is a terminal."""
     return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(LONGEST_INPUT)
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """The parsed JSON; empty if it is not valid."""
+    """Parse the JSON; empty if it is not valid."""
     try:
         status = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -59,8 +61,9 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
-    """The sums from the index; empty if there is no index of a known version."""
+    """Return the sums from the index; empty if there is no index of a known version."""
     try:
+        open_own(Path(path)).close()
         connection = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, timeout=0.05)
         try:
             if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
@@ -72,16 +75,16 @@ def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
             }
         finally:
             connection.close()
-    except (sqlite3.Error, OverflowError, ValueError):
+    except (sqlite3.Error, OSError, OverflowError, ValueError):
         return {}
 
 
 def combine(status: dict[str, Any], indexed: dict[str, Any]) -> dict[str, Any]:
-    """The contents of the line. The larger chat cost counts: the index may be behind, stdin covers only this run."""
-    said = _number(status, "cost", "total_cost_usd")
+    """Merge the line's contents. The larger chat cost counts: the index may be behind, stdin covers only this run."""
+    stated = _number(status, "cost", "total_cost_usd")
     costs = [
         cost
-        for cost in (indexed.get("cost_microdollars"), None if said is None else round(said * 1e6))
+        for cost in (indexed.get("cost_microdollars"), None if stated is None else round(stated * 1e6))
         if cost is not None
     ]
     counts = [_number(status, "context_window", f"total_{side}_tokens") for side in ("input", "output")]
@@ -100,7 +103,7 @@ def combine(status: dict[str, Any], indexed: dict[str, Any]) -> dict[str, Any]:
 
 
 def line(answer: dict[str, Any]) -> str:
-    """The one line."""
+    """Return the status line."""
     parts = [clean_line(answer["model"] or "Claude")]
     chat = [_dollars(answer["cost_microdollars"])] if answer["cost_microdollars"] is not None else []
     if answer["tokens"] is not None:
@@ -129,8 +132,8 @@ def line(answer: dict[str, Any]) -> str:
 def _chat(connection: sqlite3.Connection, session: str | None) -> dict[str, Any]:
     if session is None:
         return {}
-    found = connection.execute(CHAT, (session,)).fetchone()
-    messages, tokens, cost, unpriced = found
+    sums = connection.execute(CHAT, (session,)).fetchone()
+    messages, tokens, cost, unpriced = sums
     if not messages:
         return {}
     return {"tokens": tokens, "cost_microdollars": None if unpriced == messages else _micro(cost)}
@@ -168,7 +171,7 @@ def _window(connection: sqlite3.Connection, now: float) -> dict[str, Any] | None
 
 
 def _midnight(now: float) -> int:
-    """The quarter hour at which the local day begins."""
+    """Return the quarter hour at which the local day begins."""
     today = time.localtime(now)
     return int(time.mktime((today.tm_year, today.tm_mon, today.tm_mday, 0, 0, 0, 0, 0, -1))) // QUARTER
 

@@ -1,8 +1,6 @@
 """`backscroll sync …`: one history on several machines, through a folder or a bucket."""
 
-import contextlib
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,35 +8,29 @@ import click
 
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import ProgressLine, write, write_json, write_note
+from backscroll.cli.output import write, write_json, write_note
+from backscroll.cli.sync_adding import choose_key, folder_to_create, sync_recovery
+from backscroll.cli.sync_consent import sync_withdraw
+from backscroll.cli.sync_each import sync_all
+from backscroll.cli.sync_forgets import hidden_chats, sync_forgets
 from backscroll.cli.sync_output import (
-    preview_as_json,
     status_as_json,
     synced_as_json,
     verified_as_json,
-    write_preview,
+    write_asked,
     write_status,
     write_synced,
     write_verified,
 )
+from backscroll.cli.sync_preview import GITS, MODES, PATHS, policy_from, preview_for, sync_preview, write_preview
+from backscroll.cli.sync_rules import note_unmatched, sync_rules
+from backscroll.cli.sync_trust import sync_trust
 from backscroll.errors import BackscrollError, Busy, UsageError
 
 if TYPE_CHECKING:
-    from backscroll.library.syncing.preview import ProjectPreview
     from backscroll.library.syncing.remote_settings import RemoteSettings
     from backscroll.library.syncing.sync import Synced
     from backscroll.settings import Settings
-    from backscroll.sync.policy import EffectivePolicy, Policy
-
-MODES = ("full", "redacted", "metrics", "off")
-MODE = click.Choice(MODES)
-RULE = "PATTERN MODE"
-PATHS = click.option(
-    "--path", "paths", nargs=2, multiple=True, metavar=RULE, help="A different mode for folders that match."
-)
-GITS = click.option(
-    "--git", "gits", nargs=2, multiple=True, metavar=RULE, help="A different mode for git remotes that match."
-)
 
 
 @click.group("sync", cls=CommandGroup, invoke_without_command=True)
@@ -81,12 +73,24 @@ def command(context: click.Context, watch: bool) -> None:
 )
 @PATHS
 @GITS
-@click.option("--encrypt", is_flag=True, help="Encrypt everything; asks for a passphrase, the same on every machine.")
+@click.option(
+    "--encrypt/--no-encrypt",
+    default=None,
+    help="Encrypt a new remote, or not; asks for a passphrase, the same on every machine.",
+)
+@click.option(
+    "--recovery",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Open an encrypted remote with its recovery sheet (- for stdin) and its passphrase.",
+)
+@click.option("--create", is_flag=True, help="Create the folder if it does not exist.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @global_options()
 def sync_add(
-    name: str, url: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], encrypt: bool, yes: bool
-) -> None:
+    name: str, url: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], encrypt: bool | None,
+    recovery: str | None, create: bool, yes: bool,
+) -> None:  # fmt: skip
     """Add a remote. Shows what would leave, project by project, and asks.
 
     A mode says what leaves of a project: `full`, `redacted` (secrets are masked), `metrics` (usage, tools and times,
@@ -98,68 +102,56 @@ def sync_add(
       backscroll sync add cloud s3://my-bucket/backscroll --path '/home/ada/clients/*' off
       backscroll sync add team /srv/shared --mode metrics --git 'github.com/acme/*' redacted --yes
       backscroll sync add bucket s3://not-mine/backscroll --encrypt
+      backscroll sync add bucket s3://not-mine/backscroll --recovery sheet.txt
 
-    The passphrase is asked for, or taken from BACKSCROLL_PASSPHRASE. The remote cannot be read without it.
+    A folder has to be there already, so that a disk that is not mounted is not filled: --create makes one.
+
+    The passphrase is asked for, or taken from BACKSCROLL_PASSPHRASE. If that is set, a new remote is encrypted; an
+    encrypted one needs no option. It cannot be read without the passphrase. Keep a recovery sheet, too: see
+    `sync recovery`.
     """
-    from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_key, write_remote
+    from backscroll.library.syncing.encryption import keep_chosen
+    from backscroll.library.syncing.places import address_of
+    from backscroll.library.syncing.remote_settings import (
+        RemoteSettings,
+        check_name,
+        read_remotes,
+        write_key,
+        write_remote,
+    )
     from backscroll.sync.policy import EffectivePolicy
-    from backscroll.sync.remotes import open_remote
-    from backscroll.sync.sealing import key_of
+    from backscroll.sync.remotes import LARGEST_OBJECT, open_remote
 
     request = current_request()
     settings = request.settings()
     policy = policy_from(mode, paths, gits)
     if url.startswith(("https://", "http://")):
         raise UsageError("a team server has to let this machine in", f"run backscroll connect {url}")
+    check_name(name)
     if name in read_remotes(settings):
         raise UsageError(f"there is already a remote {name}", f"run backscroll sync remove {name} first")
-    key = key_of(open_remote(url), _passphrase() if encrypt else None)  # tells an address that cannot be used, too
+    if not yes and (request.json or not sys.stdin.isatty()):
+        raise UsageError("nothing is sent until you agree", "see backscroll sync preview, then add --yes")
+    url = address_of(url)
+    store = open_remote(url, largest=LARGEST_OBJECT)  # tells an address that cannot be used, too
+    folder = folder_to_create(url, creates=create, asks=not yes)
+    key = choose_key(store, encrypts=encrypt, sheet=recovery)
     if not yes:
-        if request.json or not sys.stdin.isatty():
-            raise UsageError("nothing is sent until you agree", "see backscroll sync preview, then add --yes")
         write_preview(preview_for(settings, EffectivePolicy(policy)))
+        note_unmatched(settings, policy)
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return
-    remote = RemoteSettings(name=name, url=url, policy=policy, is_encrypted=key is not None)
-    write_remote(settings, remote)
-    if key is not None:
-        write_key(settings, name, key)
-    sync_all(settings, [remote])
-
-
-@command.command("preview", short_help="What would leave, project by project.")
-@click.argument("name", required=False)
-@click.option(
-    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="Without NAME: what leaves."
-)
-@global_options()
-def sync_preview(name: str | None, mode: str) -> None:
-    """Show what would leave for a remote, by project: sessions, size, and the secrets that are masked. Sends nothing.
-
-    \b
-    Examples:
-      backscroll sync preview
-      backscroll sync preview nas --json
-    """
-    from backscroll.library.syncing.org_rules import fetch_rules
-    from backscroll.library.syncing.remote_settings import find_remote
-    from backscroll.sync.policy import EffectivePolicy
-
-    request = current_request()
-    settings = request.settings()
-    policy = EffectivePolicy(policy_from(mode, (), ()))
-    if name:
-        remote = find_remote(settings, name)
-        if remote.device:  # a team server; while it is away, the rules that were fetched last are shown
-            with contextlib.suppress(BackscrollError):
-                remote = fetch_rules(settings, remote, tries=1)
-        policy = remote.effective
-    rows = preview_for(settings, policy)
-    if request.json:
-        write_json({"projects": [preview_as_json(row) for row in rows]})
     else:
-        write_preview(rows)
+        note_unmatched(settings, policy)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    remote = RemoteSettings(name=name, url=url, policy=policy, is_encrypted=key is not None)
+    if key is not None:
+        keep_chosen(settings, name, store, key)
+        write_key(settings, name, key.key)
+    write_remote(settings, remote)
+    sync_all(settings, [remote])
 
 
 @command.command("status", short_help="How far each machine is.")
@@ -176,25 +168,32 @@ def sync_status() -> None:
 
     request = current_request()
     settings = request.settings()
-    found = [status(settings, remote) for remote in _remotes(settings)]
+    states = [status(settings, remote) for remote in _remotes(settings)]
     if request.json:
-        write_json({"remotes": [status_as_json(one) for one in found]})
+        write_json({"remotes": [status_as_json(state) for state in states]})
         return
-    for one in found:
-        write_status(one)
+    for state in states:
+        write_status(state)
+    write_asked(hidden_chats(settings))
 
 
 @command.command("verify", short_help="Prove that a remote has everything.")
 @click.argument("name", required=False)
 @click.option("--deep", is_flag=True, help="Read every object of the remote again.")
+@click.option("--repair", is_flag=True, help="Mend what is wrong at once; the next sync does it, too.")
 @global_options(unused=("home",), instead="it compares the archive")
-def sync_verify(name: str | None, deep: bool) -> None:
+def sync_verify(name: str | None, deep: bool, repair: bool) -> None:
     """Compute what every remote, or the one named, should have from the archive, and compare.
+
+    Objects are compared by names and sizes, with --deep in every byte. What is lost or damaged is written again, and
+    what this machine did not write is removed from its folder, by the next sync or with --repair. Damage that changes
+    no size is found and mended with --deep only.
 
     \b
     Examples:
       backscroll sync verify
       backscroll sync verify nas --deep
+      backscroll sync verify nas --deep --repair
     """
     from backscroll.library.syncing.remote_settings import find_remote
     from backscroll.library.syncing.sync import verify_remote
@@ -202,13 +201,14 @@ def sync_verify(name: str | None, deep: bool) -> None:
     request = current_request()
     settings = request.settings()
     remotes = [find_remote(settings, name)] if name else _remotes(settings)
-    found = {remote.name: verify_remote(settings, remote, deep=deep) for remote in remotes}
+    results = {remote.name: verify_remote(settings, remote, deep=deep, repair=repair) for remote in remotes}
     if request.json:
-        write_json({"remotes": {name: verified_as_json(one) for name, one in found.items()}})
+        write_json({"remotes": {name: verified_as_json(result) for name, result in results.items()}})
     else:
-        for name_of, one in found.items():
-            write_verified(name_of, one)
-    if not all(one.is_whole for one in found.values()):
+        for name_of, result in results.items():
+            if not request.quiet or not result.is_whole:
+                write_verified(name_of, result)
+    if not all(result.is_whole for result in results.values()):
         raise BackscrollError("a remote does not have everything", "run backscroll sync, then verify again")
 
 
@@ -254,7 +254,7 @@ def sync_remove(name: str) -> None:
     remove_remote(request.settings(), name)
     if request.json:
         write_json({"removed": name})
-    else:
+    elif not request.quiet:
         write(f"Removed {name}. What is on the remote stays there.")
 
 
@@ -273,8 +273,11 @@ def sync_enroll() -> None:
     device = device_of(request.settings(), is_new=True)
     if request.json:
         write_json({"device": device.name})
-        return
-    write(f"This machine is {device.name} from now on. Run backscroll sync to send everything under this name.")
+    elif not request.quiet:
+        write(f"This machine is {device.name} from now on. Run backscroll sync to send everything under this name.")
+
+
+command.add_command(sync_forgets)
 
 
 def _remotes(settings: "Settings") -> list["RemoteSettings"]:
@@ -285,79 +288,6 @@ def _remotes(settings: "Settings") -> list["RemoteSettings"]:
         hint = "add one with backscroll sync add NAME URL, or connect to a team server with backscroll connect URL"
         raise UsageError("there is no remote yet", hint)
     return remotes
-
-
-def _passphrase() -> str:
-    given = os.environ.get("BACKSCROLL_PASSPHRASE")
-    if given:
-        return given
-    if not sys.stdin.isatty():
-        raise UsageError("there is no terminal to ask for the passphrase", "set BACKSCROLL_PASSPHRASE")
-    return str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True))
-
-
-def policy_from(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy":
-    """The policy that options say."""
-    from backscroll.sync.policy import Policy, PolicyRule, SyncMode
-
-    rules = []
-    for by, given in (("path", paths), ("remote", gits)):
-        for pattern, chosen in given:
-            if chosen not in MODES:
-                raise UsageError(f"{chosen} is not a mode", f"the modes are: {', '.join(MODES)}")
-            rules.append(PolicyRule(by, pattern, SyncMode(chosen)))  # type: ignore[arg-type]
-    return Policy(SyncMode(mode), tuple(rules))
-
-
-def preview_for(settings: "Settings", policy: "EffectivePolicy") -> list["ProjectPreview"]:
-    """What would leave under a policy."""
-    from backscroll.library.homes import open_homes
-    from backscroll.library.keeping.keep import keep
-    from backscroll.library.syncing.preview import preview
-
-    request = current_request()
-    with contextlib.suppress(Busy):
-        keep(settings, open_homes(settings))
-    with ProgressLine("looking for secrets", quiet=request.quiet) as progress:
-        return preview(settings, policy, progress.set_total, progress.add)
-
-
-def sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
-    """Sync with these remotes, and say what was done."""
-    from backscroll.library.homes import open_homes
-    from backscroll.library.keeping.keep import keep
-    from backscroll.library.syncing.automatic import syncs_by_itself
-    from backscroll.library.syncing.sync import BUSY, sync
-
-    request = current_request()
-    homes = open_homes(settings)
-    with contextlib.suppress(Busy):  # then another process keeps what is written
-        keep(settings, homes)
-    done = []
-    for remote in remotes:
-        with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
-            done.append(sync(settings, remote, progress.set_total, progress.add))
-    if any(one.has_taken for one in done):
-        from backscroll.library.local import local_library  # most syncs take nothing, and need no index
-
-        with local_library(settings, homes) as library:
-            if any(one.must_rebuild for one in done):
-                library.rebuild()
-            else:
-                library.update()
-    if request.json:
-        write_json({"remotes": [synced_as_json(one) for one in done]})
-    else:
-        for one in done:
-            write_synced(one)
-    problems = [problem for one in done for problem in one.pulled.problems]
-    if problems and all(problem == BUSY for problem in problems) and syncs_by_itself(settings):
-        write_note("a backscroll that runs (open, watch or sync --watch) takes it within a minute")
-        return
-    if problems:
-        raise BackscrollError(
-            "not everything could be taken from other machines", "run backscroll sync on them, then here"
-        )
 
 
 def _watch(settings: "Settings") -> None:
@@ -373,14 +303,15 @@ def _watch(settings: "Settings") -> None:
             return
         if request.json:
             write(json.dumps(synced_as_json(done)))  # one object per line: it is a stream
-        else:
+        elif not request.quiet or done.pulled.problems:
             write_synced(done)
+            write_asked(done.asked)
 
     library = local_library(settings, open_homes(settings))
     if not request.quiet:
         write_note("syncing whenever something changes; Ctrl-C to stop")
     try:
-        for _ in follow(library, companion=AutomaticSync(settings, show)):
+        for _ in follow(library, companion=AutomaticSync(settings, show), command="backscroll sync --watch"):
             pass
     except Busy as busy:
         if syncs_by_itself(settings):
@@ -396,5 +327,9 @@ def _set_paused(name: str, *, is_paused: bool) -> None:
     note_remote(settings, name, is_paused=is_paused)
     if request.json:
         write_json({"remote": name, "is_paused": is_paused})
-    else:
+    elif not request.quiet:
         write(f"{name} is paused." if is_paused else f"{name} syncs again.")
+
+
+for one in (sync_preview, sync_recovery, sync_rules, sync_trust, sync_withdraw):
+    command.add_command(one)

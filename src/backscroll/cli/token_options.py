@@ -11,7 +11,7 @@ from backscroll.errors import UsageError
 
 
 def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its `token`: from --token-file, else from the environment, else None."""
+    """Add a `token` to a command: from --token-file, else from the environment, else None."""
 
     @click.option("--token", hidden=True, help="Removed; use --token-file.")
     @click.option(

@@ -1,4 +1,4 @@
-"""`backscroll tree`: what a chat is made of."""
+"""`backscroll tree`: the sessions, branches and agents of a chat."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,10 +14,11 @@ from backscroll.render.terminal import clean_line, minute, plural, zone_of
 
 if TYPE_CHECKING:
     from backscroll.conversation.agents import Agent
-    from backscroll.conversation.chat import Branch, Chat
+    from backscroll.conversation.branches import Branch
+    from backscroll.conversation.chat import Chat
 
 PROMPT = 50
-"""How wide a prompt is where nothing limits it."""
+"""Width of a prompt where nothing limits it."""
 
 
 @click.command("tree")
@@ -49,7 +50,7 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
     agents = chat.agents if everything else chat.shown_agents
     if request.json:
         from backscroll.library.marked_chats import marked_chat
-        from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
+        from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, sessions_as_json
 
         mark = marked_chat(library, stored).mark
         write_json({
@@ -60,6 +61,7 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
                 tags=mark.tags,
                 machines=stored.machines,
             ),
+            "sessions": list(sessions_as_json(chat)),
             "branches": [branch_as_json(branch) for branch in chat.branches],
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip
@@ -80,7 +82,7 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
 
 
 def _id(name: str, room: int | None) -> str:
-    """On a terminal the start of an id, which every command takes; whole for programs."""
+    """Return the start of an id on a terminal, which every command takes; the whole id for programs."""
     return clean_line(name if room is None else short_id(name))
 
 
@@ -95,16 +97,23 @@ def _zone(chat: "Chat") -> str:
 
 def _sessions(chat: "Chat", room: int | None) -> Iterator[str]:
     leaves = {leaf.place.file for leaf in chat.leaves}
+    from backscroll.conversation.origins import origins_of
+
+    origins = origins_of(chat)
     for session in chat.sessions:
         state = "leaf" if session.place.file in leaves else "contained in a later one"
+        if origin := origins.get(session.place.file):
+            state += f", {origin.kind} from {_id(origin.session.session_id or origin.session.place.name, room)}"
         name = _id(session.session_id or session.place.name, room)
-        yield f"{name}  {minute(session.first)}  {plural(len(session.rows), 'row')}  {state}"
+        title = f"  “{clean_line(session.title)}”" if len(chat.sessions) > 1 and session.title else ""
+        yield f"{name}  {minute(session.first)}  {plural(len(session.rows), 'row')}  {state}{title}"
 
 
 def _branches(chat: "Chat", room: int | None) -> Iterator[str]:
     for branch in chat.branches:
         active = " (active)" if branch.number == 1 else ""
         left = f", left after “{_head(branch.left_at, room)}”" if branch.left_at and branch.number > 1 else ""
+        left = left or (", left before the first prompt" if branch.number > 1 else "")
         note = f", {plural(branch.compactions, 'compaction')}" if branch.compactions else ""
         turns = plural(len(branch.turns), "turn")
         yield f"{branch.number}{active}: {turns}{note}{left}; ends with “{_end(branch, room)}”"

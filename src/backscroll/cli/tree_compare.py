@@ -22,23 +22,23 @@ def show_comparison(library: "Library", stored: "StoredChat", left: int, right: 
     from backscroll.library.chats.branch_comparison import comparison_of
     from backscroll.library.chats.chat_reader import ChatReader
 
-    found = comparison_of(library, ChatReader(library, stored), left, right)
+    comparison = comparison_of(library, ChatReader(library, stored), left, right)
     if as_json:
-        write_json(found.as_json())
+        write_json(comparison.as_json())
         return
     write(click.style(f"{clean_line(stored.overview.id)}  {clean_line(stored.overview.title)}", bold=True))
-    after = f", up to “{_short(found.fork_text)}”" if found.fork_text else ""
-    write(f"they share {plural(found.shared_messages, 'message')}{after}")
-    for side in (found.left, found.right):
+    after = f", up to “{_short(comparison.fork_text)}”" if comparison.fork_text else ""
+    write(f"they share {plural(comparison.shared_messages, 'message')}{after}")
+    for side in (comparison.left, comparison.right):
         write("")
         write(click.style(f"branch {side.number}{' (active)' if side.number == 1 else ''}", bold=True))
         for line in _branch(side):
             write(f"  {line}")
-    if found.files:
+    if comparison.files:
         write("")
         write(click.style("files changed", bold=True))
-    for one in found.files:
-        write(f"  {clean_line(one.file)}: branch {left} {_change(one.left)}, branch {right} {_change(one.right)}")
+    for file in comparison.files:
+        write(f"  {clean_line(file.file)}: branch {left} {_change(file.left)}, branch {right} {_change(file.right)}")
 
 
 def _branch(side: "ComparedBranch") -> Iterator[str]:

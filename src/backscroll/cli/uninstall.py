@@ -23,7 +23,8 @@ def command(what: str, yes: bool) -> None:
       backscroll uninstall claude
     """
     from backscroll.library.homes import open_homes
-    from backscroll.library.setup.install import plan_no_hooks, plan_no_timer
+    from backscroll.library.setup.hooks import plan_no_hooks
+    from backscroll.library.setup.timers import plan_no_timer
 
     request = current_request()
     request.refuse_demo("uninstall anything")

@@ -4,7 +4,8 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import ProgressLine, write_json, write_note, write_update_notes
-from backscroll.render.terminal import plural, size
+from backscroll.errors import Busy
+from backscroll.render.terminal import clean_line, plural, size
 
 
 @click.command("update")
@@ -14,23 +15,31 @@ def command(rebuild: bool) -> None:
     """Archive what is new and index it for search.
 
     Other commands do this automatically as far as they need it. You can stop it at any time; the next run continues
-    there.
+    there. If a running `open` or `watch` does it already, this makes sure of that, and says so.
 
     \b
     Examples:
       backscroll update
       backscroll update --rebuild
     """
+    from backscroll.library.archives import has_history
     from backscroll.library.homes import no_history, open_homes
+    from backscroll.library.keeping.watched import confirm_update
     from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()
     homes = open_homes(settings)
-    if not any(home.exists for home in homes):
+    if not any(home.exists for home in homes) and not has_history(settings, homes):
         raise no_history(homes)
     with local_library(settings, homes) as library, ProgressLine(quiet=request.quiet, plain=True) as progress:
-        updated = library.rebuild(progress) if rebuild else library.update(progress)
+        other = ""
+        try:
+            updated = library.rebuild(progress) if rebuild else library.update(progress)
+        except Busy as busy:
+            if rebuild:
+                raise
+            updated, other = confirm_update(library, busy, progress)
     if not request.quiet:
         write_update_notes(updated, verbose=True)
     if request.json:
@@ -42,7 +51,10 @@ def command(rebuild: bool) -> None:
             "passages": updated.passages,
             "kept_bytes": updated.kept,
             "unreadable": [{"file": str(item.path), "reason": item.reason} for item in updated.unreadable],
+            "updated_by": other or None,
         })  # fmt: skip
+    elif other and not request.quiet:
+        write_note(f"nothing to do: {clean_line(other)} has archived and indexed everything that is there")
     elif not request.quiet and updated.is_nothing:
         write_note("everything is up to date")
     elif not request.quiet:

@@ -44,7 +44,9 @@ def command() -> None:
     return_freed_memory()
     library = local_library(settings, open_homes(settings))
     progress = WatchProgress(library, quiet=request.quiet or request.json)
-    for round_ in follow(library, progress=progress, companion=AutomaticSync(settings)):
+    for round_ in follow(library, progress=progress, companion=AutomaticSync(settings), command="backscroll watch"):
+        if not round_.files and not round_.passages:
+            continue  # a client reports another state
         if request.json:
             # One object per line: it is a stream.
             write(

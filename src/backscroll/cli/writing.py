@@ -1,4 +1,4 @@
-"""Writes files for the user: never overwrites silently, never follows a link, never leaves half a file."""
+"""Write files for the user: never overwrite silently, never follow a link, never leave half a file."""
 
 import os
 import secrets

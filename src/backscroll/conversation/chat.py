@@ -3,46 +3,29 @@
 Everything here follows from the transcripts and their tree, and is computed on demand.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from backscroll.conversation.agents import Agent, find_agents
-from backscroll.conversation.kinds import HUMAN, RowKind, plain_title
+from backscroll.conversation.branches import Branch, branches_of
+from backscroll.conversation.kinds import PROMPTS, RowKind, plain_title
 from backscroll.conversation.rows import LONGEST_TEXT, RowCall
 from backscroll.conversation.titles import title_of_prompt
 from backscroll.conversation.todos import todos_of
-from backscroll.conversation.transcripts import Transcript
+from backscroll.conversation.transcripts import TITLES, Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
 from backscroll.records.outside import PrLink
 from backscroll.records.tools import Todo
 
+ABOUT_CONTEXT: Final = re.compile(r"/(?:clear|compact)(?!\S)")
+"""Commands that no chat is named after: a fork of a compacted session begins with one."""
 LONGEST_PAUSE: Final = timedelta(minutes=5)
 """A longer pause does not count as active time."""
-
-
-class Branch(NamedTuple):
-    """One path through a chat, without the part that it shares with earlier branches."""
-
-    number: int
-    turns: list[Turn]
-    left_at: Turn | None
-    """The turn of another branch after which this one begins; None if it has no common part."""
-    sessions: list[str]
-    """The sessions that contain its end, and can be resumed."""
-
-    @property
-    def leaf(self) -> Turn:
-        """Its last turn."""
-        return self.turns[-1]
-
-    @property
-    def compactions(self) -> int:
-        """The number of compactions on it."""
-        return sum(node.row.kind is RowKind.COMPACTION for turn in self.turns for node in turn.nodes)
 
 
 class Chat:
@@ -52,19 +35,19 @@ class Chat:
         self, sessions: list[Transcript], agents: list[Transcript], tree: Tree, summaries: dict[str, str]
     ) -> None:
         self.sessions = sessions
-        """Oldest first."""
+        """The sessions, oldest first."""
         self.tree = tree
         self._agents = agents
         self._summaries = summaries
 
     @property
     def transcripts(self) -> list[Transcript]:
-        """All files that it was read from, including those of agents."""
+        """All transcripts that the chat was read from, including those of agents."""
         return [*self.sessions, *self._agents]
 
     @property
     def id(self) -> str:
-        """The id of its oldest session; for agents whose session was deleted, the id of that session."""
+        """Id of the oldest session; for agents whose session was deleted, the id of that session."""
         for transcript in self.transcripts:
             if transcript.session_id:
                 return transcript.session_id
@@ -76,20 +59,23 @@ class Chat:
         contained = _contained(self.sessions, self.tree)
         leaves = [session for session in self.sessions if session.place.file not in contained]
         ends = {session.place.file: self.leaf_of(session) for session in leaves}
-        # A session may also go on in another file without being copied there.
+        # A session may also continue in another file without being copied there.
         passed: set[int] = set()
         for end in ends.values():
-            step = end.parent if end else None
-            while step is not None and id(step) not in passed:
-                passed.add(id(step))
+            step = end
+            while step is not None and step.nodes[0].part.row.uuid not in self.tree.assumed:
                 step = step.parent
+                if step is None or id(step) in passed:
+                    break
+                passed.add(id(step))
         leaves = [session for session in leaves if id(ends[session.place.file]) not in passed]
         return sorted(leaves, key=_activity, reverse=True)
 
     @cached_property
     def branches(self) -> list[Branch]:
         """The active branch first, then the others in order of where they branch off."""
-        return list(_branches(self))
+        ends = [turn for turn in map(self.leaf_of, self.leaves) if turn is not None]
+        return list(branches_of(self.tree, ends, self.leaves))
 
     @property
     def active(self) -> Branch | None:
@@ -103,26 +89,33 @@ class Chat:
 
     @property
     def is_without_session(self) -> bool:
-        """Whether only files of agents are there, and not what the session itself said."""
+        """Whether only files of agents are there, and no rows of the session itself."""
         return not self.tree.nodes
 
     @cached_property
     def shown_agents(self) -> list[Agent]:
-        """The agents that people read: none that only warmed up, and copies of the session only where it is gone."""
+        """The agents for readers: none that only warmed up, and copies of the session only where it is gone."""
         has_session = not self.is_without_session
         return [agent for agent in self.agents if not agent.is_stub and not (agent.is_side_copy and has_session)]
 
     @cached_property
     def title(self) -> str:
-        """The title from the user or the model, else its first prompt."""
+        """The title from the user or the model, or else the first prompt."""
+        here = {session.session_id for session in self.sessions if not session.is_elsewhere}
         recent = sorted(self.sessions, key=_activity, reverse=True)
-        for name in ("agent_name", "title_beside", "custom_title", "ai_title"):
-            for session in recent:
+        # The title of a session on this machine wins over that of a copy from another machine.
+        recent.sort(key=lambda session: session.is_elsewhere and session.session_id in here)
+        # The title of a fork does not name the session it was forked from, but it names a chat that continues in it.
+        named = [session for session in recent if session is recent[0] or not session.is_fork]
+        if recent and recent[0].is_fork and (title := recent[0].own_title):
+            return title
+        for name in TITLES:
+            for session in named:
                 if title := getattr(session, name):
                     return plain_title(str(title))
         agents = self.shown_agents if self.is_without_session else []
-        asked = next((agent.description or agent.prompt for agent in agents), "")
-        first = title_of_prompt(plain_title(self.first_prompt or asked), LONGEST_TEXT)
+        agent_task = next((agent.description or agent.prompt for agent in agents), "")
+        first = title_of_prompt(plain_title(self.first_prompt or agent_task), LONGEST_TEXT)
         return plain_title(self._summary or "") or first or self.id[:8]
 
     @property
@@ -136,8 +129,9 @@ class Chat:
     def first_prompt(self) -> str:
         """The first prompt on the active branch; a command if there is no prompt."""
         heads = [turn for turn in (self.active.leaf.path() if self.active else ()) if turn.head and turn.head.row.text]
-        asked = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is RowKind.PROMPT))
-        first = next(asked, heads[0] if heads else None)
+        heads = [turn for turn in heads if turn.head and not ABOUT_CONTEXT.match(turn.head.row.text)] or heads
+        candidates = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is RowKind.PROMPT))
+        first = next(candidates, heads[0] if heads else None)
         return first.head.row.text if first and first.head else ""
 
     @property
@@ -150,12 +144,12 @@ class Chat:
 
     @cached_property
     def started(self) -> datetime | None:
-        """When the first row was written, by its original time."""
+        """Original time of the first row."""
         return min((when for transcript in self.transcripts if (when := transcript.first)), default=None)
 
     @cached_property
     def last_active(self) -> datetime | None:
-        """When the last row was written, by its original time: not when a file was touched or copied."""
+        """Original time of the last row: not the time when a file was touched or copied."""
         lasts = [transcript.last for transcript in self.transcripts if transcript.last]
         if self.tree.has_copies:
             lasts = [node.row.when for node in self.tree.all_nodes() if node.row.when]
@@ -178,7 +172,7 @@ class Chat:
     def prompts(self) -> int:
         """The number of prompts that the user typed, including those in the row of a tool result."""
         beside = sum(1 for node in self._rows(RowKind.TOOL_RESULT) if node.row.text)
-        return sum(self.kinds[kind] for kind in HUMAN) + beside
+        return sum(self.kinds[kind] for kind in PROMPTS) + beside
 
     @cached_property
     def messages(self) -> int:
@@ -188,13 +182,13 @@ class Chat:
 
     @property
     def compactions(self) -> int:
-        """The number of compactions."""
+        """Number of compactions in the chat."""
         return max(self.kinds[RowKind.COMPACTION], self.kinds[RowKind.COMPACT_SUMMARY])
 
     @property
     def copies(self) -> int:
-        """The number of rows that have copies."""
-        return sum(len(node.copies) - 1 for node in self.tree.all_nodes())
+        """Number of copies of rows in other files. A row that its file has twice, written again, is no copy."""
+        return sum(len({copy.transcript for copy in node.copies}) - 1 for node in self.tree.all_nodes())
 
     @property
     def models(self) -> list[str]:
@@ -203,34 +197,35 @@ class Chat:
 
     @property
     def versions(self) -> list[str]:
-        """The versions of Claude Code that wrote it."""
+        """The versions of Claude Code that wrote the sessions."""
         return _merged(session.versions for session in self.sessions)
 
     @property
     def git_branches(self) -> list[str]:
-        """The git branches that it worked on."""
+        """The git branches that the sessions worked on."""
         return _merged(session.branches for session in self.sessions)
 
     @property
     def tags(self) -> list[str]:
-        """The user's tags."""
+        """Tags that the user gave the sessions."""
         return _merged(session.tags for session in self.sessions)
 
     @property
     def pr_links(self) -> list[PrLink]:
-        """The pull requests that it created."""
+        """The pull requests that the sessions created."""
         return list({url: link for session in self.sessions for url, link in session.pr_links.items()}.values())
 
     @cached_property
     def files_touched(self) -> list[str]:
-        """The files changed by it and its agents, in order of their first change."""
+        """The files changed by the chat and its agents, in order of their first change."""
         calls = [*self._calls, *(call for agent in self.agents for call in agent.calls)]
         return list(dict.fromkeys(call.file for call in calls if call.file))
 
     @cached_property
     def todos(self) -> list[Todo]:
-        """The to-do list, with its progress."""
-        return todos_of(self._calls)
+        """The to-do list, with its progress. A call that failed changes nothing."""
+        failed = {call for node in self._rows(RowKind.TOOL_RESULT) for call in node.row.failed}
+        return todos_of(call for call in self._calls if call.id not in failed)
 
     @cached_property
     def _calls(self) -> list[RowCall]:
@@ -243,7 +238,7 @@ class Chat:
         return [call for node in _by_time(calling) for call in node.row.calls]
 
     def leaf_of(self, session: Transcript) -> Turn | None:
-        """The turn from which the client would resume this session; None if it would start over."""
+        """Return the turn from which the client would resume a session; None if it would start over."""
         last = self.tree.find(session.rows[-1].uuid) if session.rows else None
         checkpoint = session.checkpoint
         if checkpoint is None or last is None:
@@ -254,6 +249,9 @@ class Chat:
         if marked is None or marked.turn is None or last.turn is None:
             return last.turn
         is_taken_back = checkpoint.explicit and session.rows[-1].position < checkpoint.position
+        if is_taken_back and not last.turn.has_answer and last.turn.parent is marked.turn:
+            # The note may stand behind the prompt that was typed after going back.
+            is_taken_back = not any(way.has_answer for way in marked.turn.children)
         return last.turn if not is_taken_back and self._is_above(marked.turn, last.turn) else marked.turn
 
     def _is_above(self, turn: Turn, other: Turn) -> bool:
@@ -276,74 +274,8 @@ class Chat:
         return (node for node in self.tree.all_nodes() if kind is None or node.row.kind is kind)
 
 
-def _branches(chat: Chat) -> Iterator[Branch]:
-    real = _real_turns(chat.tree)
-    ends = [turn for turn in (chat.leaf_of(session) for session in chat.leaves) if turn is not None]
-    ends = [_last_real(turn, real) for turn in ends]
-    forgotten = [turn for turn in real if not any(child in real for child in turn.children)]
-    everything = dict.fromkeys([*ends, *sorted(forgotten, key=_turn_time)])
-    if not everything:  # nothing but commands, and then taken back
-        everything = dict.fromkeys(turn for turn in walk(chat.tree.roots) if not turn.children)
-    sessions = {session.place.file: (at, session.session_id) for at, session in enumerate(chat.leaves)}
-    taken: dict[Turn, int] = {}
-    number = 0
-    for end in everything:
-        path: list[Turn] = []
-        step: Turn | None = end
-        while step is not None and step not in taken:  # all that leads to what is taken is taken
-            path.append(step)
-            step = step.parent
-        own = dict.fromkeys(reversed(path))
-        if not own and taken:
-            continue
-        number += 1
-        beside = [turn for parent in own for turn in parent.children if turn not in real and turn not in own]
-        if number == 1:
-            beside += [turn for turn in chat.tree.roots if turn not in real and turn not in own]
-        extra = list(walk(beside))
-        taken.update(dict.fromkeys([*own, *extra], number))
-        turns = _in_place(list(own), extra)
-        yield Branch(number, turns, path[-1].parent if path else None, _sessions_at(end, sessions))
-
-
-def _real_turns(tree: Tree) -> dict[Turn, None]:
-    """The turns with a prompt or an answer, and their ancestors."""
-    real: dict[Turn, None] = {}
-    for turn in walk(tree.roots):
-        if turn.has_answer or (turn.head is not None and turn.head.row.kind is RowKind.PROMPT):
-            step: Turn | None = turn
-            while step is not None and step not in real:
-                real[step] = None
-                step = step.parent
-    return real
-
-
-def _last_real(turn: Turn, real: dict[Turn, None]) -> Turn:
-    """The turn itself, or the last one before it with a prompt: a branch does not end with a mere command."""
-    step: Turn | None = turn
-    while step is not None and step not in real:
-        step = step.parent
-    return step or turn
-
-
-def _in_place(path: list[Turn], beside: list[Turn]) -> list[Turn]:
-    """Put turns that are not on the path after their parents."""
-    if not beside:
-        return path
-    below: dict[Turn | None, list[Turn]] = {}
-    for turn in sorted(beside, key=_turn_time):
-        below.setdefault(turn.parent, []).append(turn)
-    ordered: list[Turn] = []
-    waiting = [*reversed(path), *reversed(below.get(None, []))]
-    while waiting:
-        turn = waiting.pop()
-        ordered.append(turn)
-        waiting.extend(reversed(below.pop(turn, [])))
-    return ordered
-
-
 def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
-    """The files of sessions whose prompts and answers are all in a later session too."""
+    """Return the files of sessions whose prompts and answers are all in a later session too."""
     if len(sessions) < 2:
         return set()
     sizes: Counter[str] = Counter()
@@ -364,22 +296,12 @@ def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
             largest[key] = max(frozenset.intersection(*where), key=lambda name: ranks[name])
         if ranks[largest[key]] > ranks[file]:
             contained.add(file)
-    # A session in which nothing was said is no leaf beside one in which something was.
+    # A session without messages is no leaf beside a session with messages.
     return contained | {file for file in ranks if sizes and not sizes[file]}
-
-
-def _sessions_at(turn: Turn, leaves: dict[str, tuple[int, str | None]]) -> list[str]:
-    """The sessions that contain a turn, in the order of the leaves, which are given by their files."""
-    files = {copy.transcript for node in turn.nodes for copy in node.copies}
-    return [name for _, name in sorted(leaves[file] for file in files if file in leaves) if name]
 
 
 def _activity(transcript: Transcript) -> tuple[float, str]:
     return _time(transcript.last), transcript.place.file
-
-
-def _turn_time(turn: Turn) -> tuple[float, str]:
-    return min((_time(node.row.when) for node in turn.nodes), default=0.0), turn.key
 
 
 def _by_time(nodes: Iterator[Node]) -> list[Node]:

@@ -1,11 +1,11 @@
 """Group transcripts into chats.
 
-Sessions that share rows are: by the rows' uuids, by the ids of messages where uuids were replaced, by `forkedFrom`,
-and where one session says that it goes on in another or came out of it. A file that is gone is not needed for that:
-what its copies share is enough.
+Sessions that share rows are one chat: by the rows' uuids, by the ids of messages where uuids were replaced, by
+`forkedFrom`, and where one session says that it continues in another or came out of it. A file that is gone is not
+needed for that: the rows that its copies share are enough.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,9 +23,12 @@ PAST: Final = datetime.min.replace(tzinfo=UTC)
 class ChatBuilder:
     """All chats of one or several homes. Records can be added in any order of the files."""
 
-    def __init__(self, *, keep: bool = False) -> None:
-        """With `keep`, rows hold on to their records, so that they can be read."""
-        self._keep = keep
+    def __init__(self, *, keep: bool = False, is_elsewhere: Callable[[str], bool] = lambda _: False) -> None:
+        """With `keep`, rows hold on to their records, so that they can be read.
+
+        `is_elsewhere` says whether a file is from another machine than the reader's.
+        """
+        self._keep, self._is_elsewhere = keep, is_elsewhere
         self._transcripts: dict[str, Transcript] = {}
         self._group_of: dict[str, _Group] = {}
         self._owners: dict[str, _Group] = {}
@@ -35,41 +38,47 @@ class ChatBuilder:
         """The titles given to rows, by row and by the file that gives it."""
 
     def add(self, place: TranscriptPlace, records: Iterable[Record], meta: AgentMeta | None = None) -> list[Row | None]:
-        """Add records of a file, in order. Returns the row of each record, None if it is not a row."""
+        """Add records of a file, in order. Return the row of each record, None if it is not a row."""
         transcript = self._transcripts.get(place.file)
         if transcript is None:
             transcript = self._transcripts[place.file] = Transcript(place, keep=self._keep, meta=meta)
+            transcript.is_elsewhere = self._is_elsewhere(place.file)
         elif meta is not None:
             transcript.meta = meta
-        before = (transcript.continued_in, transcript.derived_from, len(transcript.withdrawn))
+        before = _noted(transcript)
         had_begun = bool(transcript.first_typed)
         added = transcript.add(records)
+        if transcript.is_elsewhere:
+            mark_elsewhere((*added, *(repeated.row for repeated in transcript.repeated)))
         rows = [row for row in added if row is not None]
         self._extend(transcript, rows, rows if had_begun else transcript.rows)
         self._take_summaries(transcript)
-        if before != (transcript.continued_in, transcript.derived_from, len(transcript.withdrawn)):
+        if before != _noted(transcript):
             self._group_of[place.file].found().tree.stale = True
         return added
 
     def take(self, transcript: Transcript, summaries: Mapping[str, Mapping[str, str]]) -> None:
         """Add a saved transcript, with the titles given to rows, by row and by file."""
         self._transcripts[transcript.place.file] = transcript
+        transcript.is_elsewhere = self._is_elsewhere(transcript.place.file)
+        if transcript.is_elsewhere:
+            mark_elsewhere((*transcript.rows, *transcript.sidechains))
         self.entitle_rows(summaries)
         self._extend(transcript, transcript.rows, transcript.rows)
 
     def entitle_rows(self, titles: Mapping[str, Mapping[str, str]]) -> None:
         """Add titles given to rows, by row and by file."""
-        for leaf, given in titles.items():
+        for leaf, row_titles in titles.items():
             known = self._summaries.setdefault(leaf, {})
-            if given.items() <= known.items():
+            if row_titles.items() <= known.items():
                 continue
-            known.update(given)
+            known.update(row_titles)
             if (owner := self._owners.get(leaf)) is not None:
                 owner.found().summaries[leaf] = self._summary_of(leaf)
                 owner.found().changed()
 
     def transcript(self, file: str) -> Transcript | None:
-        """The transcript of a file, if it was added."""
+        """Return the transcript of a file, if it was added."""
         return self._transcripts.get(file)
 
     def entitle(self, place: TranscriptPlace, title: str | None) -> None:
@@ -109,7 +118,7 @@ class ChatBuilder:
                 group.changed()
 
     def chats(self) -> list[Chat]:
-        """All chats, the most recently active first."""
+        """Return all chats, the most recently active first."""
         groups = {id(group): group for group in map(_Group.found, self._group_of.values())}
         chats = [group.chat() for group in groups.values()]
         return sorted(chats, key=lambda chat: (chat.last_active or PAST, chat.id), reverse=True)
@@ -125,11 +134,14 @@ class ChatBuilder:
                     owner.found().changed()
 
     def _summary_of(self, leaf: str) -> str:
-        """The summary of a row; of several, the one in the last file by name, so that the choice is stable."""
+        """Return the summary of a row; of several, that in the last file by name, so that the choice is stable."""
         return max(self._summaries[leaf].items())[1]
 
     def _extend(self, transcript: Transcript, rows: list[Row], answers: list[Row]) -> None:
-        """`answers` are the rows by whose messages it may be joined: all, once it is known how the session began."""
+        """Join a transcript to its group, by its new rows and by the messages of `answers`.
+
+        `answers` are all rows once the beginning of the session is known.
+        """
         known = self._group_of.get(transcript.place.file)
         group = known.found() if known else _Group()
         self._group_of[transcript.place.file] = group
@@ -156,8 +168,10 @@ class ChatBuilder:
             if parent and (owners.get(parent) is not group or self._summaries) and not parent.startswith("queued "):
                 group = self._link(group, parent)
             group.tree.add(row)
+        if transcript.roots.is_repeated and group.copies is None:
+            group.tree.stale = True
         if known is None and group.sessions > 1:
-            group.tree.stale = True  # which of its rows are copies is found out when the tree is built
+            group.tree.stale = True  # copies among its rows are found when the tree is built
 
     def _link(self, group: "_Group", key: str) -> "_Group":
         owner = self._owners.setdefault(key, group)
@@ -168,14 +182,27 @@ class ChatBuilder:
         return group
 
     def _link_message(self, group: "_Group", transcript: Transcript, message_id: str) -> "_Group":
-        """Join sessions whose answers are the same though the uuids of the rows are not.
+        """Join sessions with equal answers although the uuids of their rows differ.
 
-        Some stand-ins for the API give every message the same id: then the conversations differ from their beginning.
+        Some stand-ins for the API give every message one id: then the conversations differ from their beginning.
         """
         other = self._first_holders.setdefault((message_id, transcript.first_typed), transcript)
         if other is transcript:
             return group
         return group.join(self._group_of[other.place.file].found())
+
+
+def _noted(transcript: Transcript) -> tuple[object, ...]:
+    """Return the statements of a file that may move rows which have their place already."""
+    replaced = len(transcript.roots.replaced)
+    return transcript.continued_in, transcript.derived_from, len(transcript.withdrawn), replaced
+
+
+def mark_elsewhere(rows: Iterable[Row | None]) -> None:
+    """Mark rows as those of a file of another machine."""
+    for row in rows:
+        if row is not None:
+            row.is_elsewhere = True
 
 
 class _Group:
@@ -184,26 +211,26 @@ class _Group:
     def __init__(self) -> None:
         self.members: dict[str, Transcript] = {}
         self.sessions = 0
-        """How many of them are sessions, not agents."""
+        """Number of members that are sessions, not agents."""
         self.goes_on = False
-        """Whether one of them says that it goes on in another, or came out of one."""
+        """Whether a member says that it continues in another session, or came out of one."""
         self.tree = Tree()
         self.copies: Copies | None = None
-        """Which rows are copies, if the tree was built of several sessions."""
+        """The rows that are copies, if the tree was built from several sessions."""
         self._merged_into: _Group | None = None
         self.summaries: dict[str, str] = {}
-        """The titles given to its rows."""
+        """Titles of its rows, by row."""
         self._chat: Chat | None = None
 
     def take(self, transcript: Transcript) -> None:
-        """Add a transcript, or process what was added to one."""
+        """Add a transcript, or process rows that were added to one."""
         if transcript.place.file not in self.members and transcript.place.agent_id is None:
             self.sessions += 1
         self.members[transcript.place.file] = transcript
         self.goes_on |= bool(transcript.continued_in or transcript.derived_from)
 
     def found(self) -> "_Group":
-        """The group that this one was merged into."""
+        """Return the group that this one was merged into."""
         group = self
         while group._merged_into is not None:
             group = group._merged_into
@@ -232,14 +259,15 @@ class _Group:
         self._chat = None
 
     def chat(self) -> Chat:
-        """The current chat."""
+        """Return the chat, rebuilt after changes."""
         if self._chat is None:
             members = sorted(self.members.values(), key=_age)
             sessions = [member for member in members if member.place.agent_id is None]
             rows = {member.place.file: member.rows for member in sessions}
             # Which of two rows is the copy depends on which session is older, and that may change.
             if self.tree.stale or (self.copies is not None and self.copies.files != list(rows)):
-                self.copies = Copies(sessions) if len(sessions) > 1 else None
+                has_copies = len(sessions) > 1 or any(session.roots.is_repeated for session in sessions)
+                self.copies = Copies(sessions) if has_copies else None
                 self.tree = Tree.of(rows, self.copies.aliases if self.copies else {}, _earlier(sessions))
             agents = [member for member in members if member.place.agent_id is not None]
             self._chat = Chat(sessions, agents, self.tree, self.summaries)
@@ -247,13 +275,13 @@ class _Group:
 
 
 def _age(transcript: Transcript) -> tuple[datetime, bool, datetime, str]:
-    """Oldest first; of a session and its fork, which begin alike, the session, else the one that ended first."""
+    """Sort key: oldest first; a session before its fork, which begins alike, else the one that ended first."""
     is_fork = bool(transcript.rows and transcript.rows[0].forked_from)
     return transcript.first or FAR, is_fork, transcript.last or FAR, transcript.place.file
 
 
 def _earlier(sessions: list[Transcript]) -> dict[str, str]:
-    """Of a file, the file of the session that it goes on from, where the client says so."""
+    """Return the file of the session that each file continues, where the client says so."""
     files = {session.session_id: session.place.file for session in sessions}
     earlier = {}
     for session in sessions:

@@ -1,7 +1,7 @@
-"""How large the context window of a conversation was: by the model, and by what was seen.
+"""Guess the context window of a conversation from its model and from the contexts that occurred.
 
-Transcripts do not say it. Some models only ever had 200,000 tokens; others are sold with 200,000 and with a million.
-Of these, only what was seen can tell: a context of more than 200,000 tokens, or one that was compacted before that.
+Transcripts do not state it. Some models only ever had 200,000 tokens; others are sold with 200,000 and with a million.
+For these, only the contexts can tell: one of more than 200,000 tokens, or one that was compacted before that.
 """
 
 import re
@@ -19,7 +19,7 @@ ONLY_STANDARD: Final = re.compile(
 
 
 def context_window(model: str | None, largest: int, compacted_at: int | None = None) -> int | None:
-    """The window in tokens; None if it may have been the one or the other.
+    """Return the window in tokens; None if either size is possible.
 
     `largest` is the largest context that was seen, `compacted_at` the largest right before a compaction.
     """

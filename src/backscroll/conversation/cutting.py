@@ -6,13 +6,13 @@ from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.turns import Node, Turn, children_in
 
 MAX_ROWS_EXAMINED: Final = 1000
-"""How many rows are examined to find out whether an added row changes earlier turns."""
+"""Most rows examined to decide whether an added row changes earlier turns."""
 
 
 def answered_past(node: Node, turn: Turn) -> bool:
-    """Whether the turn has answers after this node: then a prompt attached to it takes them back.
+    """Whether the turn has answers after this node: then a prompt attached to the node takes them back.
 
-    If finding out takes too long, the result is True: the tree is then rebuilt, which answers it for all nodes at once.
+    If the search takes too long, return True: the tree is then rebuilt, which decides it for all nodes at once.
     """
     for count, other in enumerate(reversed(turn.nodes)):
         if other is node:
@@ -49,20 +49,20 @@ class _Piece:
 
     def __init__(self, at: int) -> None:
         self.at = at
-        """The number of the node after which it is split off."""
+        """Number of the node after which the piece is split off."""
         self.tops: list[Node] = []
         self.nodes: list[Node] = []
 
 
 def _cut_turn(turn: Turn) -> list[Turn]:
-    """Split a turn after every node that a prompt goes back to; return its child turns. In one pass."""
+    """Split a turn, in one pass, after every node that a prompt goes back to; return its child turns."""
     forks = {id(child.after) for child in turn.children}
     nodes = turn.in_order()
     number = {id(node): at for at, node in enumerate(nodes)}
     kept = _Piece(-1)
     pieces: dict[int, _Piece] = {}
-    # Of each node: its piece, the first fork above it there, and the first one above it of another message. What is of
-    # a fork's own message is not cut off by it, but may be by the other.
+    # For each node: its piece, the first fork above it there, and the first fork above it of another message. A fork
+    # does not cut off nodes of its own message, but the other fork may.
     known: dict[int, tuple[_Piece, Node | None, Node | None]] = {}
     for node in nodes:
         piece, first, second = known.get(id(node.parent), (kept, None, None))

@@ -1,10 +1,11 @@
 """Classify the rows of a conversation: a prompt, an answer, a command's output, an interruption …
 
-The client writes many things in the user's name. This is the one place that distinguishes them; what they are named on
-the wire is in `records`.
+The client writes many things in the user's name. Only this module distinguishes them; their names in the files are in
+`records`.
 """
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -34,8 +35,10 @@ class RowKind(StrEnum):
     META = "meta"
     """Text that the client added for the model."""
     NOTE = "note"
-    """Something the client did or noticed."""
+    """An event that the client recorded."""
     ATTACHMENT = "attachment"
+    CLIENT_TEXT = "client-text"
+    """The client's own text, such as its system prompt and the skills it offers: kept, but not conversation."""
     PROGRESS = "progress"
     UNKNOWN = "unknown"
 
@@ -44,12 +47,14 @@ HUMAN: Final = frozenset({RowKind.PROMPT, RowKind.QUEUED})
 """The kinds that the user typed for the model."""
 TURNS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL})
 """The kinds that start a turn."""
-SILENT: Final = frozenset({RowKind.PROGRESS})
-"""Rows of the chain without content."""
+PROMPTS: Final = TURNS | {RowKind.QUEUED}
+"""The kinds that count as prompts: everything a person typed. Text typed beside a tool result counts, too."""
+SILENT: Final = frozenset({RowKind.PROGRESS, RowKind.CLIENT_TEXT})
+"""Rows of the chain without content for a reader."""
 
 
 def kind_of(record: ChainRecord) -> RowKind:
-    """The kind of a row."""
+    """Return the kind of a row."""
     if isinstance(record, Assistant):
         return RowKind.API_ERROR if record.is_api_error_message else RowKind.ANSWER
     if isinstance(record, User):
@@ -64,7 +69,7 @@ def kind_of(record: ChainRecord) -> RowKind:
 
 
 def typed_text(content: Content) -> str:
-    """The part of a row's content that the user can have typed: its text, without what the client added."""
+    """Return the part of a row's content that the user can have typed: its text, without the client's additions."""
     if isinstance(content, str):
         return content if content[:1] != "<" else without_around(content)
     texts = (without_around(block.text) for block in content if isinstance(block, Text))
@@ -72,11 +77,22 @@ def typed_text(content: Content) -> str:
 
 
 def without_around(text: str) -> str:
-    """The text without what the client added in its own tags. Always in one pass."""
+    """Return the text without the client's additions, which are in its own tags."""
     if "<" not in text:
         return text
-    pieces, at, unclosed = [], 0, set()
-    for opening in AROUND.finditer(text):
+    pieces, at = [], 0
+    for opening, end in _closed(AROUND, text):
+        pieces.append(text[at : opening.start()].rstrip())
+        at = end + len(opening[1]) + 3
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _closed(openings: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield the opening tags that are closed, and the start of the closing tag, in one pass; none inside another."""
+    at, unclosed = 0, set()
+    for opening in openings.finditer(text):
         tag = opening[1]
         if opening.start() < at or tag in unclosed:
             continue
@@ -84,15 +100,12 @@ def without_around(text: str) -> str:
         if end < 0:
             unclosed.add(tag)
             continue
-        pieces.append(text[at : opening.start()].rstrip())
         at = end + len(tag) + 3
-        while at < len(text) and text[at].isspace():
-            at += 1
-    return "".join([*pieces, text[at:]]) if pieces else text
+        yield opening, end
 
 
 def command_of(text: str) -> str | None:
-    """`/name arguments`, if the text is a slash command as the client writes it."""
+    """Return `/name arguments` if the text is a slash command as the client writes it."""
     name = _inside(text, "command-name")
     if name is None:
         return None
@@ -102,7 +115,7 @@ def command_of(text: str) -> str | None:
 
 
 def plain_title(text: str) -> str:
-    """A title without the client's tags: a slash command as it was typed."""
+    """Return a title without the client's tags: a slash command as it was typed."""
     if "<" not in text:
         return text
     if kind_of_text(text) is RowKind.COMMAND:
@@ -117,10 +130,22 @@ def _inside(text: str, tag: str) -> str | None:
 
 
 def inside_tags(text: str) -> str:
-    """The text without the tags around its parts, such as a command's output."""
+    """Return the text without the tags around its parts, such as a command's output or a message of another session."""
     if kind_of_text(text) is RowKind.NOTIFICATION:
-        return TAG.sub("", text).strip()
+        sent = [text[opening.end() : end].strip() for opening, end in _closed(SENT, text)]
+        return "\n\n".join(sent) if sent else TAG.sub("", text).strip()
     return OWN_TAG.sub("", text).strip()
+
+
+def sender_of(text: str) -> str | None:
+    """Return the teammate or session that sent a message, if the text is such a message."""
+    match = SENDER.search(text[:LONGEST_OPENING])
+    return match[1] if match else None
+
+
+def summary_of(text: str) -> str | None:
+    """Return the summary in a notification, if it has one."""
+    return (_inside(text, "summary") or "").strip() or None
 
 
 def _kind_of_user(record: User) -> RowKind:
@@ -139,20 +164,22 @@ def _kind_of_user(record: User) -> RowKind:
     if record.is_meta:
         return RowKind.HOOK if HOOK_FEEDBACK.match(text) else RowKind.META
     if not text and (isinstance(content, str) or all(isinstance(block, Text) for block in content)):
-        return RowKind.META  # nothing but what the client put around a prompt that was not there
+        return RowKind.META  # only the client's additions around a prompt that is missing
     if COMPACT_SUMMARY.match(text):  # 1.0.98 to 1.0.120 often do not mark it
         return RowKind.COMPACT_SUMMARY
     return RowKind.PROMPT
 
 
 def kind_of_text(text: str) -> RowKind:
-    """The kind of a text, from how it begins: a prompt, unless it has a form that only the client writes."""
+    """Return the kind of a text, from its beginning: a prompt, unless it has a form that only the client writes."""
     text = text.lstrip()
     first = text[:1]
     if first == "[" and text.startswith("[Request interrupted"):
         return RowKind.INTERRUPTION
     if first == "<" and (tag := OPENING.match(text)):
         return TAGS.get(tag[1], RowKind.META if tag[1] in CLIENT_TAGS else RowKind.PROMPT)
+    if first == "A" and FROM_SESSION.match(text):
+        return RowKind.NOTIFICATION
     return RowKind.PROMPT
 
 
@@ -174,6 +201,8 @@ def _kind_of_attachment(record: Attachment) -> RowKind:
         origin = body.origin.kind if body and body.origin else None
         is_human = origin in (None, "human") and (body is None or body.command_mode in (None, "prompt"))
         return RowKind.QUEUED if is_human else RowKind.NOTIFICATION
+    if name in CLIENT_TEXTS:
+        return RowKind.CLIENT_TEXT
     return RowKind.HOOK if name.startswith("hook_") else RowKind.ATTACHMENT
 
 
@@ -191,11 +220,20 @@ TAGS: Final = {
     "bash-notification": RowKind.NOTIFICATION,
     "agent-notification": RowKind.NOTIFICATION,
     "teammate-message": RowKind.NOTIFICATION,
+    "cross-session-message": RowKind.NOTIFICATION,
+    "agent-message": RowKind.NOTIFICATION,
     "channel": RowKind.NOTIFICATION,
     "user-prompt-submit-hook": RowKind.HOOK,
     "session-start-hook": RowKind.HOOK,
 }
-CLIENT_TAGS: Final = frozenset({"system-reminder", "ide_opened_file", "ide_selection", "persisted-output"})
+CLIENT_TAGS: Final = frozenset({
+    "system-reminder", "ide_opened_file", "ide_selection", "persisted-output", "fork-boilerplate",
+})  # fmt: skip
+CLIENT_TEXTS: Final = frozenset({
+    "prompt_snapshot", "skill_listing", "agent_listing_delta", "deferred_tools_delta", "environment", "session_context",
+    "remote_session_change",
+})  # fmt: skip
+"""Attachments that repeat the client's offers and instructions to the model, in every session and for every agent."""
 SUBTYPES: Final = {
     "compact_boundary": RowKind.COMPACTION,
     "microcompact_boundary": RowKind.MICROCOMPACTION,
@@ -204,10 +242,18 @@ SUBTYPES: Final = {
     "voice_call_talk": RowKind.PROMPT,
 }
 OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
+# The beginning of a message from a teammate or another session: nothing else in its row says so.
+FROM_SESSION: Final = re.compile(r"A(?:nother Claude| peer) session sent a message[^\n:]{0,80}:\s*<")
+SENT: Final = re.compile(r"<(teammate-message|cross-session-message|agent-message)\b[^<>]*>")
+SENDER: Final = re.compile(
+    r"<(?:teammate-message|cross-session-message|agent-message)\b[^<>]*?\b(?:teammate_id|from)=\"([^\"]{1,80})\""
+)
+LONGEST_OPENING: Final = 1000
+"""Characters of a text that are searched for the name of its sender."""
 TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")
 COMMAND_PART: Final = re.compile(r"<(command-(?:name|message|args))>([^<]*)</\1>")
 OWN_TAG: Final = re.compile(rf"</?(?:{'|'.join(TAGS)})>")
-# What the client puts beside a prompt, in the same text or in a block of its own.
-AROUND: Final = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>")
+# Tags of the client's additions to a prompt, in the same text or in a block of its own.
+AROUND: Final = re.compile(r"<(system-reminder|ide_opened_file|ide_selection|fork-boilerplate)>")
 COMPACT_SUMMARY: Final = re.compile(r"This session is being continued from a previous conversation")
 HOOK_FEEDBACK: Final = re.compile(r"\w+ hook (?:feedback|blocking error)")

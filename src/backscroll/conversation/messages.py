@@ -1,10 +1,10 @@
 """Messages, put together from rows, with each tool call next to its result.
 
-Needs rows that kept their records.
+The rows must have kept their records.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Raw
 
-from backscroll.conversation.kinds import SILENT, RowKind, typed_text
+from backscroll.conversation.kinds import SILENT, RowKind, sender_of, summary_of, typed_text
+from backscroll.conversation.parts import PartStart
 from backscroll.conversation.pictures import pictures_of
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
@@ -33,11 +34,11 @@ class CallState(StrEnum):
     INTERRUPTED = "interrupted"
     RUNNING = "running"
     MISSING = "missing"
-    """There is no result, and nothing says why."""
+    """There is no result, for an unknown reason."""
 
 
 class CallResult(NamedTuple):
-    """What a tool returned, and the row that has it."""
+    """The result of a tool call, and the row that has it."""
 
     block: ToolResult
     row: Row
@@ -64,8 +65,15 @@ class ToolCall(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The tool."""
+        """Name of the tool."""
         return self.block.name or ""
+
+
+class OtherText(NamedTuple):
+    """The text of a message's copy from another machine."""
+
+    machine: str
+    text: str
 
 
 class Message:
@@ -76,18 +84,22 @@ class Message:
         self.kind = kind
         self.rows = [row]
         self.text = ""
-        """Its text, unless it is an answer: those have blocks."""
+        """The text, unless the message is an answer: answers have blocks."""
         self.blocks: list[Block] = []
         self.calls: dict[str, ToolCall] = {}
+        self.conflicts: tuple[OtherText, ...] = ()
+        """Differing texts of its copies from other machines."""
+        self.starts_part: PartStart | None = None
+        """Reason why a part of the conversation begins with the message, if one does."""
 
     @property
     def key(self) -> str:
-        """Its unique key in the chat: its first row. Some APIs reuse message ids."""
+        """Unique key in the chat: the id of the first row, as some APIs reuse message ids."""
         return self.rows[0].uuid
 
     def settle(self, results: Mapping[str, CallResult], *, was_interrupted: bool, is_live: bool) -> None:
-        """Attach the results of its calls. In an interrupted or running turn, some have no result."""
-        # What the API carried out itself is answered in the same message.
+        """Attach the results of the message's calls. In an interrupted or running turn, some have no result."""
+        # Calls that the API carried out itself are answered in the same message.
         answered = {block.tool_use_id for block in self.blocks if isinstance(block, WebSearchResult)}
         for block in self.blocks:
             if isinstance(block, ToolUse):
@@ -126,7 +138,7 @@ class Message:
 
     @property
     def when(self) -> datetime | None:
-        """When its first row was written."""
+        """Time at which the first row was written."""
         return self.rows[0].when
 
     @property
@@ -135,8 +147,27 @@ class Message:
         return self.rows[0].model
 
     @property
+    def sender(self) -> str | None:
+        """The teammate or session that sent the message, if any."""
+        if self.kind is not RowKind.NOTIFICATION:
+            return None
+        return next((sender for text in self._written_texts if (sender := sender_of(text))), None)
+
+    @property
+    def notice(self) -> str | None:
+        """Summary of a notification, if the message is one and has it."""
+        if self.kind is not RowKind.NOTIFICATION:
+            return None
+        return next((about for text in self._written_texts if (about := summary_of(text))), None)
+
+    @property
+    def _written_texts(self) -> Iterator[str]:
+        """The texts as they were written, with the client's tags."""
+        return (block.text for block in blocks_of(self.rows[0].record) if isinstance(block, Text))
+
+    @property
     def usage(self) -> Usage | None:
-        """Its tokens: every row repeats them, the earlier ones as placeholders, so the maximum counts."""
+        """The usage: every row repeats it, the earlier ones as placeholders, so the maximum counts."""
         usages = [row.usage for row in self.rows if row.usage]
         if not usages:
             return None
@@ -144,7 +175,7 @@ class Message:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the answer ended; None if the client never received it."""
+        """Reason why the answer ended; None if the client never received it."""
         for row in reversed(self.rows):
             if isinstance(row.record, Assistant) and row.record.message and row.record.message.stop_reason:
                 return row.record.message.stop_reason
@@ -152,27 +183,29 @@ class Message:
 
 
 def results_of(rows: Iterable[Row]) -> dict[str, CallResult]:
-    """Every tool result among these rows, by the id of its call."""
+    """Return every tool result among these rows, by the id of its call."""
     results: dict[str, CallResult] = {}
     for row in rows:
-        for block in _blocks(row.record) if row.results else ():
+        for block in blocks_of(row.record) if row.results else ():
             if isinstance(block, ToolResult) and block.tool_use_id:
                 results[block.tool_use_id] = CallResult(block, row)
     return results
 
 
 def messages_of(turn: Turn, results: Mapping[str, CallResult], *, is_live: bool = False) -> list[Message]:
-    """The messages of a turn, in order. `is_live` says that the client may still be working on it."""
+    """Return the messages of a turn, in order. `is_live` says that the client may still be working on it."""
     gathered = gather(node.row for node in turn.in_order())
     messages = [message for rows in gathered if (message := message_of(rows)) is not None]
     was_interrupted = any(message.kind is RowKind.INTERRUPTION for message in messages)
+    starts = {node.row.uuid: node.starts_part for node in turn.nodes if node.starts_part is not None}
     for message in messages:
         message.settle(results, was_interrupted=was_interrupted, is_live=is_live)
+        message.starts_part = next((starts[row.uuid] for row in message.rows if row.uuid in starts), None)
     return messages
 
 
 def gather(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows of a turn, grouped into messages: all rows of an answer are one, and so are retries in a row."""
+    """Group the rows of a turn into messages: all rows of an answer are one message, and so are consecutive retries."""
     answers: dict[str, list[Row]] = {}
     gathered: list[list[Row]] = []
     for row in rows:
@@ -191,8 +224,8 @@ def gather(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def is_retry_after(row: Row, before: Row) -> bool:
-    """Whether both say that the API failed and is asked again: a client may write dozens of them."""
-    return all(one.kind is RowKind.API_ERROR and one.message_id is None for one in (row, before))
+    """Whether both rows report a failed API request that is retried: a client may write dozens of them."""
+    return all(each.kind is RowKind.API_ERROR and each.message_id is None for each in (row, before))
 
 
 def is_shown(row: Row) -> bool:
@@ -201,7 +234,7 @@ def is_shown(row: Row) -> bool:
 
 
 def message_of(rows: Sequence[Row]) -> Message | None:
-    """The message of these rows, as `gather` groups them; None if their records were not kept."""
+    """Return the message of these rows, as `gather` groups them; None if their records were not kept."""
     rows = [row for row in rows if row.record is not None]
     if not rows or (first := rows[0].record) is None:
         return None
@@ -211,23 +244,24 @@ def message_of(rows: Sequence[Row]) -> Message | None:
     message = Message(row.message_id or row.uuid, row.kind, row)
     message.rows = list(rows)
     if isinstance(first, Assistant):
-        message.blocks = [block for part in rows for block in _blocks(part.record)]
+        message.blocks = [block for part in rows for block in blocks_of(part.record)]
     else:
         texts = dict.fromkeys(text_of(part.record) or _attachment_text(part.record) for part in rows if part.record)
         message.text = "\n".join(text for text in texts if text)
-        message.blocks = [block for block in _blocks(first) if not isinstance(block, Text)]
+        message.blocks = [block for block in blocks_of(first) if not isinstance(block, Text)]
     return message
 
 
 def _said_with_result(row: Row) -> Message:
-    """What the user typed while a tool ran: some versions write it into the row of the tool's result."""
+    """Return a prompt that the user typed while a tool ran: some versions write it into the tool's result row."""
     record = row.record
     message = Message(row.uuid, RowKind.QUEUED, row)
     message.text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
     return message
 
 
-def _blocks(record: ChainRecord | None) -> list[Block]:
+def blocks_of(record: ChainRecord | None) -> list[Block]:
+    """Return the blocks of a record of any kind."""
     if isinstance(record, (User, Assistant)) and record.message:
         content = record.message.content
     elif isinstance(record, Attachment) and record.attachment and record.attachment.prompt:
@@ -240,7 +274,7 @@ def _blocks(record: ChainRecord | None) -> list[Block]:
 
 
 def _attachment_text(record: ChainRecord) -> str:
-    """The text of an attachment, if it has any."""
+    """Return the text of an attachment, if it has any."""
     if not isinstance(record, Attachment):
         return ""
     body = fields_of(record).get("attachment")
@@ -255,16 +289,21 @@ def _state(result: CallResult | None, *, was_interrupted: bool, is_live: bool) -
 
 
 def state_of(block: ToolResult, record: Record | None) -> CallState:
-    """The state of a call, from its result."""
+    """Return the state of a call, from its result."""
     if not block.is_error:
         return CallState.DONE
-    content = block.content
-    text = content if isinstance(content, str) else typed_text(content)
+    text = text_of_result(block)
     if INTERRUPTED.match(text):
         return CallState.INTERRUPTED
-    if (isinstance(record, User) and record.tool_denial_kind) or text.startswith(DENIED):
-        return CallState.DENIED
-    return CallState.ERROR
+    if isinstance(record, User) and (kind := record.tool_denial_kind):
+        is_denied = record.tool_denial_before_run or kind == "permission-rule"
+        return CallState.DENIED if is_denied and kind not in ("interrupted", "cancelled") else CallState.INTERRUPTED
+    return CallState.DENIED if text.startswith(DENIED) else CallState.ERROR
+
+
+def text_of_result(block: ToolResult) -> str:
+    """Return the text that a tool returned."""
+    return block.content if isinstance(block.content, str) else typed_text(block.content)
 
 
 NO_DETAILS: Final = Raw(b"null")

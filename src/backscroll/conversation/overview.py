@@ -21,7 +21,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     sessions: list[str]
     """The ids of its sessions, oldest first."""
     leaves: list[str]
-    """Those that are not contained in a later one, the most recently active first."""
+    """Sessions that are not contained in a later one, the most recently active first."""
     branches: int
     agents: int
     """The sub-agents, without those that the client started for itself."""
@@ -42,7 +42,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 def overview_of(chat: "Chat", title: str | None = None) -> Overview:
-    """The overview of a chat; `title` is the title from other files."""
+    """Return the overview of a chat; `title` is the title from other files."""
     return Overview(
         id=chat.id,
         title=title or chat.title,

@@ -49,7 +49,7 @@ class Passage:
         self.source = source
 
     def text(self) -> str:
-        """Its text."""
+        """Return the text of the passage."""
         source = self.source
         if isinstance(source, str):
             return source
@@ -59,7 +59,7 @@ class Passage:
 
 
 def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage]:
-    """The passages of a record, in order; pass `kind` of a row if it is known, to avoid computing it again."""
+    """Yield the passages of a record, in order; pass `kind` of a row if it is known, to avoid computing it again."""
     if isinstance(record, Assistant):
         content = record.message.content if record.message else ""
         is_error = record.is_api_error_message
@@ -72,7 +72,7 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
             yield from _passages(content, role)
         else:
             for passage in _passages(content, role):
-                # What the client adds to a prompt is no prompt, nor is what it adds to a result.
+                # The client's additions to a prompt or a result are no prompt.
                 is_around = (
                     isinstance(passage.source, Text) and passage.source.text and not without_around(passage.source.text)
                 )
@@ -81,9 +81,10 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
                 yield passage
     elif isinstance(record, Attachment):
         prompt = record.attachment.prompt if record.attachment else None
-        if prompt and (kind or kind_of(record)) in HUMAN:
+        kind = kind or kind_of(record)
+        if prompt and kind in HUMAN:
             yield from _passages(prompt, Role.PROMPT)
-        else:
+        elif kind is not RowKind.CLIENT_TEXT:
             yield Passage(0, Role.OTHER, record)
     elif isinstance(record, System):
         if record.content:
@@ -98,7 +99,7 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
 
 
 def text_of_block(block: Block) -> str:
-    """The text of a block, without pictures and other binary data."""
+    """Return the text of a block, without pictures and other binary data."""
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Thinking):
@@ -161,7 +162,7 @@ def _text_of_record(record: Record) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Every text and number in a value, and the names that are not those of everyday tools."""
+    """Yield every text and number in a value, and the names that are not those of everyday tools."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -182,19 +183,19 @@ def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
 
 
 def pictured(record: Record, passages: Sequence[Passage]) -> set[int]:
-    """The numbers of the passages of a record that have a picture: in their result, or beside their text."""
+    """Return the numbers of the passages with a picture: in their result, or beside their text."""
     has_own = False
-    shown = set()
+    with_picture = set()
     for number, block in enumerate(_blocks(record)):
         if isinstance(block, Image):
             has_own = True
         elif _is_picture(block):
-            shown.add(number)
+            with_picture.add(number)
     if has_own:
         beside = [passage for passage in passages if isinstance(passage.source, (Text, Image))]
-        said = [passage for passage in beside if passage.role is not Role.OTHER]  # not what the client adds
-        shown |= {passage.number for passage in (said or beside)[:1]}
-    return shown
+        texts = [passage for passage in beside if passage.role is not Role.OTHER]  # without the client's additions
+        with_picture |= {passage.number for passage in (texts or beside)[:1]}
+    return with_picture
 
 
 def _is_picture(block: Block) -> bool:
@@ -205,7 +206,7 @@ def _is_picture(block: Block) -> bool:
 
 
 def _blocks(record: Record) -> Sequence[Block]:
-    """The blocks of a message or of a queued prompt."""
+    """Return the blocks of a message or of a queued prompt."""
     content: str | Sequence[Block] | None = None
     if isinstance(record, (User, Assistant)):
         content = record.message.content if record.message else None
@@ -215,7 +216,7 @@ def _blocks(record: Record) -> Sequence[Block]:
 
 
 WORDLESS: Final = "[Image]"
-"""The text of a picture that was sent without any."""
+"""The text of a picture that was sent without text."""
 
 
 ROLES: Final = {

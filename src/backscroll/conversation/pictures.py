@@ -9,24 +9,24 @@ from backscroll.records.record import Record
 
 
 def pictures_of(record: Record | None) -> list[Image]:
-    """All images of a row, in order, including those in tool results."""
+    """Return all images of a row, in order, including those in tool results."""
     if isinstance(record, (User, Assistant)):
         content = record.message.content if record.message else ""
     elif isinstance(record, Attachment):
         content = (record.attachment.prompt if record.attachment else None) or ""
     else:
         content = ""
-    found: list[Image] = []
+    pictures: list[Image] = []
     for block in () if isinstance(content, str) else content:
         if isinstance(block, Image):
-            found.append(block)
+            pictures.append(block)
         elif isinstance(block, ToolResult) and not isinstance(block.content, str):
-            found += [inner for inner in block.content if isinstance(inner, Image)]
-    return found
+            pictures += [inner for inner in block.content if isinstance(inner, Image)]
+    return pictures
 
 
 def bytes_of(picture: Image, most: int | None = None) -> bytes | None:
-    """The decoded bytes; None if missing or not base64. `most` limits how many characters are read."""
+    """Return the decoded bytes; None if missing or not base64. `most` limits the characters that are read."""
     value = value_of(picture.source.data) if picture.source else None
     if not isinstance(value, str):
         return None

@@ -1,6 +1,6 @@
 """A transcript as plain data, to be stored and continued later.
 
-What is restored goes on exactly as if all of its records had just been read.
+A restored transcript continues exactly as if all of its records had just been read.
 """
 
 from collections import deque
@@ -11,11 +11,14 @@ from msgspec import Struct, field
 from msgspec.json import Decoder, encode
 
 from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.preserved import Preserved
+from backscroll.conversation.queue import Queue
 from backscroll.conversation.rows import Row, RowCall
-from backscroll.conversation.transcripts import Checkpoint, Queue, Transcript, TranscriptPlace
+from backscroll.conversation.transcripts import Checkpoint, ToldAgent, Transcript, TranscriptPlace, Workflow
 from backscroll.records.kinds import ForkedFrom
 from backscroll.records.outside import ForkContextRef, PrLink
 from backscroll.records.sidecars import AgentMeta
+from backscroll.records.tools import WORKFLOW_TOOL
 
 
 class SavedTranscript(Struct, kw_only=True, omit_defaults=True):
@@ -37,6 +40,8 @@ class SavedTranscript(Struct, kw_only=True, omit_defaults=True):
     branches: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     agents_named: dict[str, str] = field(default_factory=dict)
+    agents_told: dict[str, tuple[str, str, str | None]] = field(default_factory=dict)
+    workflows: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     linked: list[str] = field(default_factory=list)
     first_typed: str = ""
     first: datetime | None = None
@@ -47,10 +52,17 @@ class SavedTranscript(Struct, kw_only=True, omit_defaults=True):
     queue: list[str] = field(default_factory=list)
     queued_at: dict[str, int] = field(default_factory=dict)
     absorbed: list[str] = field(default_factory=list)
+    last_root: str | None = None
+    previous_root: str | None = None
+    roots: dict[str, str] = field(default_factory=dict)
+    instead_of: dict[str, str] = field(default_factory=dict)
+    has_several_roots: bool = False
+    is_repeated: bool = False
+    preserved: dict[str, Preserved] = field(default_factory=dict)
 
 
 def save(transcript: Transcript) -> bytes:
-    """The transcript without its rows."""
+    """Encode a transcript without its rows."""
     checkpoint = transcript.checkpoint
     return encode(
         SavedTranscript(
@@ -73,6 +85,8 @@ def save(transcript: Transcript) -> bytes:
             branches=list(transcript.branches),
             models=list(transcript.models),
             agents_named=transcript.agents_named,
+            workflows={run: (workflow.call, workflow.name) for run, workflow in transcript.workflows.items()},
+            agents_told={name: (agent.first, agent.last, agent.call) for name, agent in transcript.agents_told.items()},
             linked=list(transcript.linked),
             first_typed=transcript.first_typed,
             first=transcript.first,
@@ -83,6 +97,13 @@ def save(transcript: Transcript) -> bytes:
             queue=list(transcript._queue),
             queued_at=transcript._queued_at,
             absorbed=[row.uuid for rows in transcript._absorbed.values() for row in rows],
+            last_root=transcript.roots.last,
+            previous_root=transcript.roots.previous,
+            roots=transcript.roots.by_prompt_id,
+            instead_of=transcript.roots.replaced,
+            has_several_roots=transcript.roots.are_several,
+            is_repeated=transcript.roots.is_repeated,
+            preserved=transcript.preserved,
         )
     )
 
@@ -99,11 +120,12 @@ def saved_row(
     model: str | None,
     text: str,
     results: tuple[str, ...],
+    failed: tuple[str, ...],
     calls: tuple[RowCall, ...],
     forked_session: str | None,
     forked_uuid: str | None,
 ) -> Row:
-    """A row without what only a reader needs."""
+    """Return a row without the parts that only a reader needs."""
     row = Row.__new__(Row)
     row.uuid = uuid
     row.transcript = file
@@ -111,22 +133,26 @@ def saved_row(
     row.kind = KINDS[kind]
     row.when = when
     row.is_sidechain = is_sidechain
+    row.is_elsewhere = False
     row.forked_from = None
     if forked_session or forked_uuid:
         row.forked_from = ForkedFrom(session_id=forked_session, message_uuid=forked_uuid)
     row.record = None
     row.parent = parent
+    row.instead_of = None
+    row.preserved = None
     row.message_id = message_id
     row.model = model
     row.usage = None
     row.calls = calls
     row.results = results
+    row.failed = failed
     row.text = text
     return row
 
 
 def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transcript:
-    """The transcript as it was saved, with its rows in their order."""
+    """Return the transcript as it was saved, with its rows in their order."""
     known = DECODER.decode(saved)
     transcript = Transcript(place, meta=known.meta)
     transcript.position = known.position
@@ -144,6 +170,8 @@ def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transc
     transcript.branches = dict.fromkeys(known.branches)
     transcript.models = dict.fromkeys(known.models)
     transcript.agents_named = known.agents_named
+    transcript.workflows = {run: Workflow(*fields) for run, fields in known.workflows.items()}
+    transcript.agents_told = {name: ToldAgent(*agent) for name, agent in known.agents_told.items()}
     transcript.linked = dict.fromkeys(known.linked)
     transcript.first_typed = known.first_typed
     transcript.first = known.first
@@ -152,13 +180,25 @@ def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transc
     transcript._finder.relocated = known.relocated
     transcript._session_of_rows = known.session_of_rows
     transcript._queue = Queue(known.queue)
-    transcript._queued_at = known.queued_at
+    # Earlier versions saved the texts that were taken, too.
+    transcript._queued_at = {text: at for text, at in known.queued_at.items() if text in transcript._queue}
+    transcript.roots.last = known.last_root
+    transcript.roots.previous = known.previous_root
+    transcript.roots.by_prompt_id = known.roots
+    transcript.roots.replaced = known.instead_of
+    transcript.roots.are_several = known.has_several_roots
+    transcript.roots.is_repeated = known.is_repeated
+    transcript.preserved = known.preserved
+    position = -1
     for row in rows:
-        is_beside = row.is_sidechain and place.agent_id is None
+        row.preserved = known.preserved.get(row.uuid) if row.kind is RowKind.COMPACTION else None
+        row.instead_of = known.instead_of.get(row.uuid) if row.parent is None else None
+        is_beside = row.is_sidechain and (place.agent_id is None or row.position == position)
+        position = row.position  # rows repeated from an agent have the position of their progress row
         (transcript.sidechains if is_beside else transcript.rows).append(row)
         for call in row.calls:
             transcript._calls.add(call.id)
-            if call.agent is not None:
+            if call.agent is not None or call.name == WORKFLOW_TOOL:
                 transcript._agent_calls.add(call.id)
     absorbed = set(known.absorbed)
     for row in transcript.rows if absorbed else ():
@@ -168,7 +208,7 @@ def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transc
 
 
 def _light(context: ForkContextRef | None) -> ForkContextRef | None:
-    """A copy without the bytes that it was read from."""
+    """Return a copy without the bytes that it was read from."""
     if context is None:
         return None
     return ForkContextRef(

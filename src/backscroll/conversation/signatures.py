@@ -1,6 +1,6 @@
-"""Signatures of errors: the line that says what went wrong, without the parts that differ from case to case.
+"""Signatures of errors: the line that names the error, without the parts that differ from case to case.
 
-Also the kind of a shell command, so that two tries of the same thing are known as such.
+Also the kind of a shell command, so that retries of a command are recognised.
 """
 
 import re
@@ -8,13 +8,13 @@ from typing import Final
 
 MAX_SIGNATURE_LENGTH: Final = 160
 LONGEST_LINE: Final = 1_000
-"""How much of a line is used for a signature."""
+"""Characters of a line that are used for a signature."""
 SEARCHED: Final = 10_000
-"""How many characters are examined at the beginning of a text, and at its end."""
+"""Characters that are examined at the beginning of a text, and at its end."""
 
 
 def signature_of(text: str) -> str:
-    """The pattern of an error: equal for errors that differ in paths, numbers, names in quotes and ids only."""
+    """Return the pattern of an error: equal for errors that differ in paths, numbers, names in quotes and ids only."""
     line = _telling_line(text)[:LONGEST_LINE]
     if EXIT_CODE.fullmatch(line):
         return line.removeprefix("Error: ")
@@ -23,8 +23,13 @@ def signature_of(text: str) -> str:
     return " ".join(line.split())[:MAX_SIGNATURE_LENGTH].rstrip()
 
 
+def is_telling(signature: str) -> bool:
+    """Whether a signature identifies an error: an exit code alone is equal for errors that have nothing in common."""
+    return bool(signature) and EXIT_CODE.fullmatch(signature) is None
+
+
 def command_kind(command: str) -> str:
-    """What a shell command runs: its first program that does something, with its subcommand, as in `git commit`."""
+    """Return the first program of a shell command that does something, with its subcommand, as in `git commit`."""
     for part in BETWEEN.split(command.strip()):
         words = [word for word in part.split() if not ASSIGNMENT.match(word)]
         while words and (words[0] in AROUND or (words[0][:1] in "-0123456789" and len(words) > 1)):
@@ -38,33 +43,33 @@ def command_kind(command: str) -> str:
 
 
 def _telling_line(text: str) -> str:
-    """The most informative line: the exception of a traceback, or the first line of the best kind."""
+    """Return the most informative line: the exception of a traceback, or the first line of the best kind."""
     if len(text) > 2 * SEARCHED:
         text = f"{text[:SEARCHED]}\n{text[-SEARCHED:]}"
     text = COLOURS.sub("", text)
     is_of_client = text.lstrip().startswith("<tool_use_error>")
     text = QUOTED_INPUT.sub("", WRAPPING.sub("", text))
     lines = [TASK.sub("", line.strip()) for line in text.splitlines()]
-    said = [line for line in lines if line and not EXIT_CODE.fullmatch(line)]
-    if not said:
+    informative = [line for line in lines if line and not EXIT_CODE.fullmatch(line)]
+    if not informative:
         return next((line for line in lines if line), "")
     if is_of_client:
-        return _with_next(said, said[0])
+        return _with_next(informative, informative[0])
     if TRACE.search(text):
-        raised = [line for line in said if EXCEPTION.match(line)]
+        raised = [line for line in informative if EXCEPTION.match(line)]
         if raised:
             return raised[-1]
-    plain = [line for line in said if not CHAFF.match(line)]
+    plain = [line for line in informative if not CHAFF.match(line)]
     for kind in (STRONG, WEAK):
-        found = next((line for line in plain if kind.search(line)), None)
-        if found:
-            return _with_next(said, found)
+        match = next((line for line in plain if kind.search(line)), None)
+        if match:
+            return _with_next(informative, match)
     exit_code = next((line for line in lines if EXIT_CODE.fullmatch(line)), None)
-    return next(iter(plain), None) or next(filter(SUMMARY.match, said), None) or exit_code or said[0]
+    return next(iter(plain), None) or next(filter(SUMMARY.match, informative), None) or exit_code or informative[0]
 
 
 def _with_next(lines: list[str], line: str) -> str:
-    """A line that only announces an error, together with the next line."""
+    """Return a line, with the next one if it only announces an error."""
     at = lines.index(line)
     return f"{line} {lines[at + 1]}" if line.endswith(("issue:", "issues:")) and at + 1 < len(lines) else line
 

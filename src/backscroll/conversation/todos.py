@@ -7,9 +7,9 @@ from backscroll.records.tools import Todo
 
 
 def todos_of(calls: Iterable[RowCall]) -> list[Todo]:
-    """The list after all these calls, which are in order.
+    """Return the list after all these calls, which are in order.
 
-    The client numbers tasks in the order they are made; what came before the first call that we see is not known.
+    The client numbers tasks in the order they are made; tasks before the first call that we see are not known.
     """
     written: list[Todo] = []
     tasks: dict[str, Todo] = {}

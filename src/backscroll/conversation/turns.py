@@ -6,15 +6,16 @@ from datetime import UTC, datetime
 from typing import Final
 
 from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.parts import PartStart
 from backscroll.conversation.rows import Row
 
 FAR: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Node:
-    """One row of the chat with all its copies; `row` is the one with the original time."""
+    """A row of the chat with all its copies; `row` is the copy that counts."""
 
-    __slots__ = ("copies", "is_in_circle", "latest", "parent", "position", "row", "turn")
+    __slots__ = ("copies", "is_in_circle", "latest", "parent", "part", "position", "row", "starts_part", "turn")
 
     def __init__(self, row: Row) -> None:
         self.row = row
@@ -22,18 +23,24 @@ class Node:
         self.latest: dict[str, Row] | None = None
         """The last copy in each file, once there is more than one."""
         self.position = (row.position, row.transcript)
-        """Its position among its siblings: the first of all its copies."""
+        """Position among its siblings: that of its first copy."""
         self.is_in_circle = False
         self.parent: Node | None = None
         self.turn: Turn | None = None
+        self.part = self
+        """The row that begins its chain of links: itself, if the parent that it names is missing."""
+        self.starts_part: PartStart | None = None
+        """Reason why a part of the conversation begins with the row, if one does."""
 
     def add_copy(self, row: Row) -> Row:
-        """Add a copy, and return the row with the original time. In one file a later row replaces an earlier one."""
+        """Add a copy, and return the row that counts. In one file a later row replaces an earlier one."""
         if self.latest is None:
             self.latest = {self.row.transcript: self.row}
         self.copies.append(row)
-        self.latest[row.transcript] = row
         self.position = min(self.position, (row.position, row.transcript))
+        if row.transcript == self.row.transcript and row.uuid != self.row.uuid:
+            return self.row  # the history was written again, under new names
+        self.latest[row.transcript] = row
         if _originality(row) <= _originality(self.row):
             return row
         # Only where the original itself was replaced by something later, another copy may take its place.
@@ -52,7 +59,7 @@ class Turn:
         self.key = key
         self.head = head
         self.after = after
-        """Its parent row."""
+        """Parent row of the turn."""
         self.parent = after.turn if after else None
         self.children: list[Turn] = []
         self.nodes: list[Node] = []
@@ -68,7 +75,7 @@ class Turn:
             self.has_answer = node.row.kind is RowKind.ANSWER
 
     def path(self) -> list["Turn"]:
-        """All turns from the first one to this one."""
+        """Return all turns from the first one to this one."""
         turns: list[Turn] = []
         turn: Turn | None = self
         while turn is not None:
@@ -78,7 +85,7 @@ class Turn:
         return turns
 
     def in_order(self) -> list[Node]:
-        """Its rows: parents before children, otherwise in file order."""
+        """Return the rows of the turn: parents before children, otherwise in file order."""
         if self._is_in_order():
             return list(self.nodes)
         children = children_in(self)
@@ -105,7 +112,7 @@ class Turn:
 
 
 def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """These turns and all below them."""
+    """Yield these turns and all below them."""
     waiting = list(turns)
     while waiting:
         turn = waiting.pop()
@@ -114,7 +121,7 @@ def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 def children_in(turn: Turn) -> dict[int, list[Node]]:
-    """The child nodes within a turn, by the `id` of their parent."""
+    """Return the child nodes within a turn, by the `id` of their parent."""
     children: dict[int, list[Node]] = {}
     for node in turn.nodes:
         if node.parent is not None and node.parent.turn is turn:
@@ -122,6 +129,9 @@ def children_in(turn: Turn) -> dict[int, list[Node]]:
     return children
 
 
-def _originality(row: Row) -> tuple[datetime, bool, str]:
-    """The smallest of several copies has the original time."""
-    return row.when or FAR, row.forked_from is not None, row.transcript
+def _originality(row: Row) -> tuple[bool, datetime, bool, int, str]:
+    """Sort key of copies, of which the smallest counts: a copy of this machine, else that with the original time.
+
+    A fork has fewer rows before the copy than the session that it was made from.
+    """
+    return row.is_elsewhere, row.when or FAR, row.forked_from is not None, -row.position, row.transcript

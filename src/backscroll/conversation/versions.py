@@ -24,21 +24,21 @@ class FileVersion(NamedTuple):
 
     when: datetime | None
     content: str | None
-    """None if it is not known."""
+    """Content of the file; None if unknown."""
     certain: bool
     """Whether all of it is in a transcript or a backup; otherwise part of it was inferred."""
     basis: str
-    """What the content was derived from, in a few words."""
+    """Sources of the content, in a few words."""
     added: int | None
     removed: int | None
     touch: FileAccess
 
 
 def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
-    """What the file looked like after each access, in order. An access that shows nothing new makes no version.
+    """Yield the content of the file after each access, in order. An access that shows nothing new makes no version.
 
-    A version is certain until something shows that the file was changed by others in between; what a shell command does
-    to a file between two versions is not recorded.
+    A version is certain until an access shows that the file was changed by others in between; changes by shell commands
+    between two versions are not recorded.
     """
     content: str | None = None
     certain = False
@@ -60,7 +60,7 @@ def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
 
 
 def apply_replacements(text: str, replacements: Iterable[TextReplacement]) -> str | None:
-    """The text after the replacements; None if one does not match."""
+    """Return the text after the replacements; None if any does not match."""
     for old, new, everywhere in replacements:
         if not old:
             if text:
@@ -74,7 +74,7 @@ def apply_replacements(text: str, replacements: Iterable[TextReplacement]) -> st
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
-    """The text after a diff; None if its lines do not match the text."""
+    """Return the text after a diff; None if its lines do not match the text."""
     lines = text.split("\n")
     moved = 0
     for hunk in hunks:
@@ -90,7 +90,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
 
 
 def _version_from_read(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
-    """The new version that a read shows, if any."""
+    """Return the new version that a read shows, if any."""
     got = touch.got
     if got.content is None:
         return None
@@ -111,14 +111,14 @@ def _version_from_read(touch: FileAccess, content: str | None, certain: bool) ->
 
 
 def _version_from_edit(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
-    """The version that an edit makes."""
-    asked, got = touch.asked, touch.got
+    """Return the version that an edit makes."""
+    request, got = touch.asked, touch.got
     if touch.tool == "Write":
-        written = got.content if got.content is not None else asked.content
+        written = got.content if got.content is not None else request.content
         return written, written is not None, "the whole file, as it was written"
     if touch.tool == "NotebookEdit":
         return None, False, "a notebook cell was changed; notebooks cannot be rebuilt"
-    replacements = got.replacements or asked.replacements
+    replacements = got.replacements or request.replacements
     if content is None:
         if len(replacements) == 1 and not replacements[0].old:
             return replacements[0].new, True, "a new file"

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 LONGEST_AGE: Final = timedelta(days=366)
-"""How long before the day of the recording a date may be and still be moved. Older ones belong to the world outside:
+"""Greatest age, before the day of the recording, of a date that is moved. Older dates belong to the world outside:
 versions of an API, releases, licences."""
 DAY_MS: Final = 86_400_000
 
@@ -16,16 +16,17 @@ MILLISECONDS: Final = re.compile(rb"1(?<![0-9A-Za-z_.+/-]1)[0-9]{12}(?![0-9A-Za-
 TIMESTAMP: Final = re.compile(
     rb'"timestamp": ?"(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z)"'
 )
-"""Of a row. In a text inside a row, the quotes would be escaped."""
+"""Timestamp of a row. In a text inside a row, the quotes would be escaped."""
 
 
 def days_until_yesterday(newest: datetime, now: datetime) -> int:
-    """By how many days to move a time so that it was yesterday, in the time zone of `now`."""
+    """Return by how many days to move a time so that it was yesterday, in the time zone of `now`."""
     return (now.date() - timedelta(days=1) - newest.astimezone(now.tzinfo).date()).days
 
 
 def move(text: bytes, recorded: date, days: int) -> bytes:
-    """The text with its dates, times and milliseconds since 1970 moved, if they are not long before the recording."""
+    """Return the text with its dates, times and milliseconds since 1970 moved, if they are not long before the
+    recording."""
     first, last = recorded - LONGEST_AGE, recorded + timedelta(days=2)
 
     def moved_date(found: re.Match[bytes]) -> bytes:
@@ -43,9 +44,9 @@ def move(text: bytes, recorded: date, days: int) -> bytes:
 
 
 def last_moment(text: bytes, recorded: date) -> datetime | None:
-    """The latest time of the rows in a session, of those that are not after the day of the recording."""
+    """Return the latest time of the rows in a session, of those that are not after the day of the recording."""
     end = f"{recorded}U".encode()  # behind every time of that day, whose date a T follows
-    for moment in sorted({found for found in TIMESTAMP.findall(text) if found < end}, reverse=True):
+    for moment in sorted({time for time in TIMESTAMP.findall(text) if time < end}, reverse=True):
         with suppress(ValueError):
             return datetime.fromisoformat(moment.decode())
     return None

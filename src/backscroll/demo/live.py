@@ -19,15 +19,15 @@ FIRST_PAUSE: Final = 1.0
 SHORTEST_PAUSE: Final = 0.15
 LONGEST_PAUSE: Final = 12.0
 LONGEST_GAP: Final = 60.0
-"""Longer gaps in the recording are shortened to this: the user was away."""
+"""Longest gap in seconds; longer gaps in the recording are shortened to this: the user was away."""
 ROUNDS: Final = 10
-"""How often to scale: what the bounds take from some pauses, the others get."""
+"""Rounds of scaling: the other pauses get what the bounds take from some."""
 WHOLE: Final = 150.0
-"""About how many seconds the whole session takes."""
+"""Approximate number of seconds that the whole session takes."""
 
 
 class LivePlayer:
-    """Plays the live session in a thread of its own, from the beginning to the end of the block."""
+    """Play the live session in a thread of its own, from the beginning to the end of the block."""
 
     def __init__(self, room: Sandbox, *, speed: float = 1.0) -> None:
         self._room = room
@@ -38,12 +38,12 @@ class LivePlayer:
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """Seconds that the session takes."""
         return sum(self._pauses)
 
     @property
     def prompt(self) -> str:
-        """The first prompt of the session."""
+        """First prompt of the session."""
         for row in map(_row, self._lines):
             content = (row.get("message") or {}).get("content")
             if row.get("type") == "user" and isinstance(content, str) and not row.get("isMeta"):
@@ -51,11 +51,11 @@ class LivePlayer:
         return ""
 
     def start(self) -> None:
-        """Start playing."""
+        """Start playing in the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop playing."""
+        """Stop playing, and end the thread."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -77,7 +77,7 @@ class LivePlayer:
 
 
 def in_time(lines: Sequence[bytes]) -> list[bytes]:
-    """The lines in the order of their times: the client writes some rows later than the answers to them.
+    """Sort the lines by their times: the client writes some rows later than the answers to them.
 
     A row without a time stays with the one before it.
     """
@@ -91,7 +91,7 @@ def in_time(lines: Sequence[bytes]) -> list[bytes]:
 
 
 def pauses_of(lines: Sequence[bytes]) -> list[float]:
-    """How many seconds to wait before each line: the recorded gaps, scaled and bounded, about `WHOLE` in all."""
+    """Return the seconds to wait before each line: the recorded gaps, scaled and bounded, about `WHOLE` in all."""
     gaps: list[float] = []
     last: datetime | None = None
     for line in lines:
@@ -109,7 +109,7 @@ def pauses_of(lines: Sequence[bytes]) -> list[float]:
 
 @contextmanager
 def _said_to_run(home: Path, session: str, folder: str) -> Iterator[None]:
-    """The file by which a running Claude Code marks this session as open; with the id of this process."""
+    """Write the file by which a running Claude Code marks this session as open, with the id of this process."""
     path = home / "sessions" / f"{os.getpid()}.json"
     path.parent.mkdir(exist_ok=True)
     fields = {"pid": os.getpid(), "sessionId": session, "cwd": folder, "status": "busy", "kind": "interactive"}

@@ -23,7 +23,7 @@ MAX_LINES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class PlayedStep:
-    """What one step appended, and where. `lines` counts the newlines; a torn step ends inside a line."""
+    """The file and the bytes that one step appended. `lines` counts the newlines; a torn step ends inside a line."""
 
     path: Path
     lines: int
@@ -37,10 +37,10 @@ class SessionScript:
     def __init__(self, lines: Iterable[Line] = ()) -> None:
         self.waiting: deque[Line] = deque(lines)
         self.rest: Line | None = None
-        """The end of a line that was begun."""
+        """Rest of a line that was begun."""
 
     def refill(self) -> None:
-        """Called when no line is queued: a script that continues adds lines, one that is over does nothing."""
+        """Add lines when none is queued: a script that continues does, one that is over does nothing."""
 
 
 class Player:
@@ -106,7 +106,7 @@ class Player:
 
 
 def append(path: Path, content: bytes, *, torn: bool = False) -> PlayedStep:
-    """Append this to a file, which is made if it is not there."""
+    """Append bytes to a file, which is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # One write on an O_APPEND descriptor, as the client does it: a reader never sees a hole.
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -120,6 +120,6 @@ def append(path: Path, content: bytes, *, torn: bool = False) -> PlayedStep:
 
 
 def stamp(milliseconds: int) -> str:
-    """A time as Claude Code writes it."""
+    """Return a time as Claude Code writes it."""
     moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03}Z"

@@ -1,4 +1,4 @@
-"""The sample conversations in the package, and how they are unpacked."""
+"""The sample conversations in the package, and the function that unpacks them."""
 
 import io
 import os
@@ -24,12 +24,12 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of `sample.json`. Paths are relative to its home."""
 
     recorded: date
-    """The day of its newest session."""
+    """Day of the newest session."""
     user: str
     deleted: list[str]
     """Files that Claude Code has deleted: only the archive has them."""
     live: str
-    """The session that is played before the user's eyes; until then the home does not have it."""
+    """Session that is played before the user's eyes; until then the home does not have it."""
 
 
 def unpack(packed: Path, home: Path, live: Path, now: datetime) -> Sample:
@@ -52,24 +52,24 @@ def unpack(packed: Path, home: Path, live: Path, now: datetime) -> Sample:
 
 
 def _times_of_rows(contents: Mapping[str, bytes], recorded: date) -> dict[str, datetime]:
-    """When each transcript was last written to, by its path and by its session."""
+    """Return the last time in each transcript, by its path and by its session."""
     times = {name: moment for name, content in contents.items() if (moment := last_moment(content, recorded))}
     return {_session_in(name): moment for name, moment in times.items() if "/subagents/" not in name} | times
 
 
 def _times_of_copies(contents: Mapping[str, bytes]) -> dict[str, datetime]:
-    """When Claude Code made its copies of files, as the sessions tell."""
+    """Return the times at which Claude Code made its copies of files, according to the sessions."""
     return {
-        f"file-history/{_session_in(name)}/{found[1].decode()}": datetime.fromisoformat(found[2].decode())
+        f"file-history/{_session_in(name)}/{match[1].decode()}": datetime.fromisoformat(match[2].decode())
         for name, content in contents.items()
-        for found in COPY.finditer(content)
+        for match in COPY.finditer(content)
     }
 
 
 def _session_in(name: str) -> str:
-    """The session that a path is about, if its name says so."""
-    found = SESSION.search(name)
-    return found[0] if found else ""
+    """Return the session that a path is about, if its name says so."""
+    match = SESSION.search(name)
+    return match[0] if match else ""
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
@@ -78,7 +78,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _write(path: Path, content: bytes, written: datetime) -> None:
-    """Write a file as if it had been written then."""
+    """Write a file with this time as its last change."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     os.utime(path, (written.timestamp(), written.timestamp()))

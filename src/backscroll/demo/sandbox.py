@@ -26,35 +26,35 @@ from backscroll.library.keeping.keep import keep
 from backscroll.settings import load_settings
 
 PREFIX: Final = "backscroll-demo-"
-"""Signals that end a process silently by default."""
+"""Prefix of the names of demo folders."""
 ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A demo that is ready."""
+    """The folder of a demo that is ready."""
 
     folder: Path
     sample: Sample
 
     @property
     def home(self) -> Path:
-        """The Claude Code home with the sample conversations."""
+        """Path of the Claude Code home with the sample conversations."""
         return self.folder / "home"
 
     @property
     def script(self) -> Path:
-        """The session that is played live, which is not in the home yet."""
+        """Path of the session that is played live, which is not in the home yet."""
         return self.folder / "live.jsonl"
 
     @property
     def live(self) -> Path:
-        """Where in the home it will be."""
+        """Path in the home at which the live session will be."""
         return self.home / self.sample.live
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What leads this process, and those that it starts, to the demo instead of the user's own files."""
+        """Variables that lead this process, and those that it starts, to the demo instead of the user's own files."""
         return {
             "CLAUDE_CONFIG_DIR": str(self.home),
             "BACKSCROLL_LIBRARY": str(self.folder / "library"),
@@ -64,7 +64,7 @@ class Sandbox:
 
 @contextmanager
 def open_sandbox(now: datetime, packed: Path = PACKED) -> Iterator[Sandbox]:
-    """The sample in a private folder, and the environment leading there, until the end of the block.
+    """Yield the sample in a private folder, and the environment leading there, until the end of the block.
 
     The folder is removed whatever ends the block; meanwhile SIGTERM and SIGHUP end the program as Ctrl-C does.
     """
@@ -85,7 +85,8 @@ def open_sandbox(now: datetime, packed: Path = PACKED) -> Iterator[Sandbox]:
 
 
 def _delete_as_claude_code_would(room: Sandbox) -> None:
-    """Keep everything, and then delete what only the archive is to have, which notes that it is gone."""
+    """Keep everything, and then delete the files that only the archive is to have; the second keep records that they
+    are gone."""
     settings = load_settings()
     homes = open_homes(settings)
     keep(settings, homes)
@@ -95,7 +96,7 @@ def _delete_as_claude_code_would(room: Sandbox) -> None:
 
 
 def _new_folder() -> tuple[Path, int]:
-    """A folder for this process, with the descriptor that holds its lock."""
+    """Return a folder for this process, with the descriptor that holds its lock."""
     _remove_abandoned(Path(tempfile.gettempdir()))
     while True:
         folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
@@ -110,7 +111,7 @@ def _new_folder() -> tuple[Path, int]:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders of demos whose process is gone. What cannot be looked at or removed stays."""
+    """Remove the folders of demos whose process is gone. Folders that cannot be examined or removed stay."""
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             status = folder.lstat()
@@ -148,7 +149,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Signals that end the process do so through an exception, so that blocks are left in order."""
+    """End the process through an exception on a signal, so that blocks are left in order."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only there can signals be handled
         return

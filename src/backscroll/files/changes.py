@@ -1,4 +1,4 @@
-"""Detect changes in a home between two visits: which files are new, changed, moved or gone."""
+"""Detect changes in a home between two visits: new, changed, moved and deleted files."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,10 +9,10 @@ from backscroll.files.reading import Bookmark, Reading
 
 
 class HomeChanges(NamedTuple):
-    """What to read, and what to forget."""
+    """The files to read, and those to forget."""
 
     to_read: list[HomeFile]
-    """New and changed files. `Reading` says which of the two."""
+    """New and changed files. `Reading` distinguishes the two."""
     moved: dict[str, str]
     """New path → old path of a known file. Its bookmark moves with it."""
     gone: list[str]
@@ -21,10 +21,10 @@ class HomeChanges(NamedTuple):
 def find_changes(
     known: Mapping[str, Bookmark], found: Iterable[HomeFile], unreadable: Iterable[Unreadable] = ()
 ) -> HomeChanges:
-    """Compare what was found with the bookmarks of the last visit, by path, without reading what did not change.
+    """Compare the files of a home with the bookmarks of the last visit, by path, without reading unchanged files.
 
     Files in a folder that could not be listed this time are not gone: a disk may be unmounted for a moment. After each
-    reading keep its bookmark, also where nothing had changed.
+    reading keep its bookmark, even if nothing had changed.
     """
     changes = HomeChanges([], {}, [])
     fresh = []
@@ -54,7 +54,7 @@ def find_changes(
 
 
 def looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
-    """Whether a file need not be read to know that it is as it was."""
+    """Whether a file is known to be unchanged without reading it."""
     return (file.identity, file.size, file.modified_ns, file.changed_ns) == (
         (bookmark.device, bookmark.inode),
         bookmark.size,
@@ -63,8 +63,15 @@ def looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
     )
 
 
+def was_seen(file: HomeFile, bookmark: Bookmark) -> bool:
+    """Whether a file was read in this state, or in a later one."""
+    if looks_the_same(file, bookmark) or bookmark.modified_ns > file.modified_ns:
+        return True
+    return bookmark.modified_ns == file.modified_ns and bookmark.size >= file.size
+
+
 class _Origins:
-    """Finds the missing file that a new one was before: same inode or name, and the same content as far as read."""
+    """Finds the missing file that became a new one: same inode or name, and the same content as far as it was read."""
 
     def __init__(self, missing: Mapping[str, Bookmark]) -> None:
         self._missing = missing
@@ -78,7 +85,7 @@ class _Origins:
         named = _last_part(file.relative)
         candidates: list[str] = [*self._candidates.get(file.identity, ()), *self._candidates.get(named, ())]
         for name in candidates:
-            if name in self._missing and _continues(file.path, self._missing[name]):
+            if name in self._missing and continues(file.path, self._missing[name]):
                 return name
         return None
 
@@ -87,7 +94,8 @@ def _last_part(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _continues(path: Path, bookmark: Bookmark) -> bool:
+def continues(path: Path, bookmark: Bookmark) -> bool:
+    """Whether a file begins with all content before the bookmark."""
     try:
         with Reading(path, bookmark) as reading:
             return not reading.change.starts_over

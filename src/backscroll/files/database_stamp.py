@@ -1,4 +1,4 @@
-"""Tell cheaply whether a SQLite database changed: the times and sizes of its files, and SQLite's own counters.
+"""Detect cheaply whether a SQLite database changed: by times and sizes of its files, and SQLite's own counters.
 
 Times alone do not show every change: a file system may record them in steps of two seconds, and a copy may set them
 back. SQLite counts the transactions in the header of a database, and gives its log another header whenever it starts
@@ -11,23 +11,24 @@ import zlib
 from pathlib import Path
 from typing import Final
 
+from backscroll.disk import read_at
 from backscroll.files.opening import open_regular
 
 BESIDE: Final = ("-wal", "-journal")
-"""What SQLite keeps beside a database, and is part of it."""
+"""The suffixes of files that SQLite keeps next to a database as a part of it."""
 COUNTER: Final = slice(24, 28)
-"""Where the header of a database has the number of transactions that changed it."""
+"""The bytes in the header of a database with the number of transactions that changed it."""
 LOG_HEADER: Final = 32
 Stamp = tuple[tuple[int, ...], ...]
 
 
 def stamp_of(path: Path) -> Stamp:
-    """What the files of a database look like; another one means that it may have changed."""
+    """Return the state of a database's files; if it differs, the database may have changed."""
     return ((change_sign(path),), *(_status(path.with_name(path.name + suffix)) for suffix in ("", *BESIDE)))
 
 
 def change_sign(path: Path) -> int:
-    """A number that becomes another with every change, whatever the clock says; 0 if there is no such database."""
+    """Return a number that differs after every change, whatever the clock says; 0 if there is no such database."""
     counter = int.from_bytes(_head(path, COUNTER.stop)[COUNTER], "big")
     return counter + zlib.crc32(_head(path.with_name(f"{path.name}-wal"), LOG_HEADER))
 
@@ -38,7 +39,7 @@ def _head(path: Path, size: int) -> bytes:
     except OSError:
         return b""
     try:
-        return os.read(descriptor, size)
+        return read_at(descriptor, 0, size)
     except OSError:
         return b""
     finally:

@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from backscroll.files.database_stamp import BESIDE, change_sign
 from backscroll.files.homes import Home
-from backscroll.files.layout import FOLDERS, LOGS, FileKind, LeftOut, Place, container_of, place_of
+from backscroll.files.layout import FOLDERS, LOGS, FileKind, LeftOut, Place, container_of, is_searched, place_of
 from backscroll.files.reading import Bookmark, Reading
 from backscroll.files.source_key import SourceKey
+from backscroll.files.times import storable_time
 
 if TYPE_CHECKING:
     from backscroll.files.early_reading import EarlyReading
 
 
 class HomeFile(NamedTuple):
-    """A file of a home, as it was when we looked.
+    """A file of a home, as it was when found.
 
     A home may have hundreds of thousands, all in memory at once, so each stores little and computes the rest.
     """
 
     home: str
-    """The home that it lies in."""
+    """The home that the file is in."""
     relative: str
     kind: FileKind
     """The kind of file."""
@@ -34,11 +35,13 @@ class HomeFile(NamedTuple):
     device: int
     inode: int
     machine: str = ""
-    """The machine that it is on: this one."""
+    """The id of the machine that the file is on: this one."""
+    elsewhere: str = ""
+    """The path of the file, if it is not in the home: only outputs of commands (`task_outputs`) have one."""
 
     @property
     def key(self) -> SourceKey:
-        """The key that identifies it among all files of all machines."""
+        """The key that identifies the file among all files of all machines."""
         return SourceKey(self.machine, self.home, self.relative)
 
     @property
@@ -48,17 +51,17 @@ class HomeFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its path as a string."""
+        """The path in the home, as a string."""
         return os.path.join(self.home, self.relative)  # noqa: PTH118 - a Path takes three times as much
 
     @property
     def path(self) -> Path:
-        """Its path."""
-        return Path(self.home, self.relative)
+        """The path of the file on disk."""
+        return Path(self.elsewhere) if self.elsewhere else Path(self.home, self.relative)
 
     @property
     def place(self) -> Place:
-        """Its kind, project, session and agent, from its name."""
+        """The kind, project, session and agent that the path names."""
         place = place_of(self.relative.split("/"))
         return Place(self.kind) if isinstance(place, LeftOut) else place
 
@@ -69,16 +72,16 @@ class HomeFile(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is read from the archive: never true here."""
+        """Whether the file is read from the archive: never true here."""
         return False
 
     @property
     def is_archived(self) -> bool:
-        """Whether it is gone from its home: never true here."""
+        """Whether the file is gone from its home: never true here."""
         return False
 
     def open(self, bookmark: Bookmark | None = None) -> "Reading | EarlyReading":
-        """Read it, starting at a bookmark."""
+        """Open the file for reading, starting at a bookmark."""
         if container_of(self.relative) is not None:
             from backscroll.files.inside import open_inside
 
@@ -87,14 +90,14 @@ class HomeFile(NamedTuple):
 
 
 class Omission(NamedTuple):
-    """A file or folder that was left out, and why."""
+    """A file or folder that was left out, with the reason."""
 
     path: Path
     reason: LeftOut
 
 
 class Unreadable(NamedTuple):
-    """A file or folder that could not be read, and why."""
+    """A file or folder that could not be read, with the reason."""
 
     path: Path
     reason: str
@@ -110,7 +113,7 @@ class Discovery:
         self.unreadable: list[Unreadable] = []
 
     def add(self, found: HomeFile | Omission | Unreadable) -> None:
-        """Put it into its list."""
+        """Add an item to the list of its kind."""
         if isinstance(found, HomeFile):
             self.files.append(found)
         elif isinstance(found, Omission):
@@ -120,18 +123,19 @@ class Discovery:
 
 
 def discover(home: Home) -> Discovery:
-    """The files of the home, those that were left out, and those that could not be listed."""
+    """Return the files of the home, those that were left out, and those that could not be listed."""
     discovery = Discovery(home)
-    for found in find(home):
-        discovery.add(found)
+    for item in find(home):
+        discovery.add(item)
     return discovery
 
 
 def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission | Unreadable]:
-    """Yield the same one by one; only those in the folder `below`, if it is given."""
+    """Yield the files, omissions and unreadable items of a home; only those in the folder `below`, if it is given."""
     if below is not None:
-        if not _is_behind_link(home, below):
-            yield from _walk(home, below, below.relative_to(home.path).parts)
+        parts = below.relative_to(home.path).parts
+        if is_searched(parts) and not _is_behind_link(home, below):
+            yield from _walk(home, below, parts)
         return
     entries = _entries(home.path)
     if isinstance(entries, Unreadable):
@@ -152,13 +156,13 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
             elif entry.is_symlink():
                 yield Unreadable(Path(entry.path), "the link is broken")
         elif (place := place_of((entry.name,))) is not LeftOut.OTHER:
-            found = _look(home, entry, (entry.name,), place)
-            if found is not None:
-                yield found
+            item = _look(home, entry, (entry.name,), place)
+            if item is not None:
+                yield item
 
 
 def look(home: Home, path: Path) -> HomeFile | None:
-    """The file at this path of the home, if it exists and is one that we read."""
+    """Return the file at this path of the home, if it exists and is one that we read."""
     parts = path.relative_to(home.path).parts
     if ".." in parts:
         return None
@@ -181,7 +185,7 @@ def look(home: Home, path: Path) -> HomeFile | None:
 
 
 def _walk(home: Home, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
-    """Everything in a folder, in path order. Not recursive, because folders may be nested without limit."""
+    """Yield everything in a folder, in path order. Not recursive, because folders may be nested without limit."""
     entries = _entries(top)
     if isinstance(entries, Unreadable):
         yield entries
@@ -195,13 +199,16 @@ def _walk(home: Home, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | 
             continue
         path = (*inside, entry.name)
         if _is_folder(entry, follow_links=False):
+            if not is_searched(path):
+                yield Omission(Path(entry.path), LeftOut.OTHER)
+                continue
             entries = _entries(Path(entry.path))
             if isinstance(entries, Unreadable):
                 yield entries
             else:
                 waiting.append((iter(entries), path))
-        elif (found := _look(home, entry, path, place_of(path))) is not None:
-            yield found
+        elif (item := _look(home, entry, path, place_of(path))) is not None:
+            yield item
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]] | Unreadable:
@@ -219,15 +226,15 @@ def _is_folder(entry: os.DirEntry[str], *, follow_links: bool) -> bool:
 
 
 def _is_behind_link(home: Home, folder: Path) -> bool:
-    """Whether the path goes through a symbolic link inside the home."""
+    """Whether the path goes through a symbolic link inside the home, as far as its folders can be read."""
     parts = folder.relative_to(home.path).parts
-    return any(home.path.joinpath(*parts[: depth + 1]).is_symlink() for depth in range(1, len(parts)))
+    return any(os.path.islink(home.path.joinpath(*parts[: depth + 1])) for depth in range(1, len(parts)))  # noqa: PTH114
 
 
 def _look(
     home: Home, entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
 ) -> HomeFile | Omission | Unreadable | None:
-    """What the entry is; None if it was deleted after the folder was listed."""
+    """Return the entry as a file or an omission; None if it was deleted after the folder was listed."""
     if entry.is_symlink():
         return Omission(Path(entry.path), LeftOut.LINK)
     if isinstance(place, LeftOut):
@@ -246,12 +253,13 @@ def _file(home: Home, parts: tuple[str, ...], place: Place, status: os.stat_resu
         return None
     size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
     if place.kind is FileKind.DATABASE:
-        # What a client wrote last may be in the file beside it only.
+        # The last changes of a client may be only in the file next to it.
         for beside in _beside_database(home.path.joinpath(*parts)):
             size += beside.st_size
             modified, changed = max(modified, beside.st_mtime_ns), max(changed, beside.st_ctime_ns)
-        # So that it is another after every change, even where the clock of the file system is too coarse to show it.
+        # So that the time differs after every change, even if the file system's clock is too coarse to show it.
         changed += change_sign(home.path.joinpath(*parts))
+    modified, changed = storable_time(modified), storable_time(changed)
     return HomeFile(
         home=str(home.path),
         relative="/".join(parts),

@@ -1,7 +1,7 @@
-"""Open `__store.db`, the database of Claude Code 0.2.90 to 0.2.100, without changing anything beside it.
+"""Open `__store.db`, the database of Claude Code 0.2.90 to 0.2.100, without changing anything next to it.
 
 A client may have it open. A read-only connection takes SQLite's shared lock for one short statement at a time, for
-which a client waits. Where even reading would write (a WAL, whose index SQLite makes beside the database; a journal
+which a client waits. Where even reading would write (a WAL, whose index SQLite creates next to the database; a journal
 that a crash left, which has to be rolled back), the files are copied to a private folder first and opened there.
 """
 
@@ -17,21 +17,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from backscroll.disk import read_at, temporary_folder
 from backscroll.files.database_stamp import BESIDE, stamp_of
 from backscroll.files.opening import open_regular
 
 MAGIC: Final = b"SQLite format 3\0"
 WAL_MODE: Final = 2
 LOCK_SECONDS: Final = 2.0
-"""How long we wait for a client that is writing."""
+"""The time to wait for a client that is writing."""
 PAGES_AT_ONCE: Final = 256
-"""How much of a database is copied under one lock: about a millisecond."""
+"""The number of pages copied under one lock: about a millisecond."""
 ATTEMPTS: Final = 5
 TICK_NS: Final = 20_000_000
 LONGEST_VALUE: Final = 256 * 1024 * 1024
 
 DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What SQLite's module raises for a damaged page; the second, if its message has a damaged name in it."""
+"""Errors that SQLite's module raises for a damaged page; the second, if its message has a damaged name in it."""
 PASSING: Final = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -40,7 +41,7 @@ PASSING: Final = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
 }
-"""Errors that say nothing about the file: it may be whole, and is read the next time."""
+"""Errors that say nothing about the file: it may be intact, and is read the next time."""
 
 
 class DatabaseError(OSError):
@@ -52,18 +53,18 @@ class DatabaseError(OSError):
 
 @contextlib.contextmanager
 def open_database(path: Path, *, is_own: bool = False) -> Iterator[sqlite3.Connection]:
-    """A connection that reads, with texts as bytes. `is_own`: it is a copy, and nothing else uses it."""
+    """Open a connection that reads, with texts as bytes. `is_own`: it is a copy, and nothing else uses it."""
     _check(path)
     with contextlib.ExitStack() as stack:
         stack.enter_context(translated())
         if not is_own and needs_copy(path):
-            path = copy_files(path, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="backscroll-"))))
+            path = copy_files(path, stack.enter_context(temporary_folder()))
             is_own = True
         yield stack.enter_context(_connected(path, writable=is_own))
 
 
 def copy_database(path: Path, folder: Path) -> Path:
-    """A consistent copy in one file, in a folder of our own. DatabaseError if there is no such thing."""
+    """Copy a database consistently into one file, in a folder of our own. DatabaseError if that is not possible."""
     copy = folder / "copy.db"
     with open_database(path) as source, translated(), contextlib.closing(sqlite3.connect(copy)) as target:
         source.backup(target, pages=PAGES_AT_ONCE, sleep=0.01, progress=_Patience())
@@ -75,7 +76,7 @@ def copy_database(path: Path, folder: Path) -> Path:
 
 
 def copy_files(path: Path, folder: Path) -> Path:
-    """The files of a database, copied while nothing wrote to them. No lock is taken."""
+    """Copy the files of a database in a state in which nothing wrote to them. No lock is taken."""
     for attempt in range(ATTEMPTS):
         time.sleep(attempt * 0.05)
         before = stamp_of(path)
@@ -94,7 +95,7 @@ def copy_files(path: Path, folder: Path) -> Path:
 
 
 class OwnFolder:
-    """A private folder for a copy, which is gone once nothing refers to it, and at the latest when the program ends."""
+    """A private folder for a copy, deleted once nothing refers to it, and at the latest when the program ends."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="backscroll-"))
@@ -102,7 +103,7 @@ class OwnFolder:
 
 
 class _Patience:
-    """Ends a backup that waits for a lock: Python's waits for ever."""
+    """Ends a backup that waits too long for a lock: Python's would wait for ever."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
@@ -116,7 +117,7 @@ class _Patience:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn the errors of SQLite into ours."""
+    """Raise SQLite's errors as ours."""
     try:
         yield
     except sqlite3.Error as error:
@@ -132,15 +133,15 @@ def _write(data: BinaryIO, target: Path) -> None:
 
 def _check(path: Path) -> None:
     with os.fdopen(open_regular(path), "rb") as file:
-        head = file.read(len(MAGIC))
+        head = read_at(file.fileno(), 0, len(MAGIC))
     if head and head != MAGIC:
         raise DatabaseError("it is not a SQLite database")
 
 
 def needs_copy(path: Path) -> bool:
-    """Whether reading it where it lies would write beside it."""
+    """Whether reading the database in place would write next to it."""
     with os.fdopen(open_regular(path), "rb") as file:
-        head = file.read(20)
+        head = read_at(file.fileno(), 0, 20)
     is_wal = len(head) == 20 and WAL_MODE in head[18:20]
     return is_wal or any(status and status[2] for status in stamp_of(path)[2:])
 

@@ -14,6 +14,7 @@ import msgspec
 from backscroll.files.early_rows import message_line, problem_line
 from backscroll.files.early_sessions import Contents, Gathered, name_of
 from backscroll.files.opening import read_small
+from backscroll.files.times import storable_time
 
 LONGEST_LOG: Final = 64 * 1024 * 1024
 
@@ -24,7 +25,7 @@ class LogContents(Contents):
     def __init__(self, path: Path, data: bytes | None = None, modified_ns: int = 0) -> None:
         super().__init__()
         if data is None:
-            data, modified_ns = read_small(path, LONGEST_LOG), path.stat().st_mtime_ns
+            data, modified_ns = read_small(path, LONGEST_LOG), storable_time(path.stat().st_mtime_ns)
         self._all = list(_messages(data, path.stem))
         if not self._all:
             return
@@ -32,8 +33,8 @@ class LogContents(Contents):
         gathered = Gathered(size=len(data))
         for number in range(len(self._all)):
             gathered.add(number + 1, modified_ns / 1e9)
-        one = gathered.session(session)
-        self.sessions[one.name] = one._replace(mark=zlib.crc32(data))
+        session_entry = gathered.session(session)
+        self.sessions[session_entry.name] = session_entry._replace(mark=zlib.crc32(data))
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[tuple[int, ...]], Iterator[bytes]]]:
@@ -41,7 +42,7 @@ class LogContents(Contents):
 
 
 def _messages(data: bytes, name: str) -> Iterator[bytes]:
-    """The messages of a log as lines; a problem where it breaks off."""
+    """Yield the messages of a log as lines, and a problem where it breaks off."""
     try:
         items = msgspec.json.decode(data, type=list[msgspec.Raw])
         problem = None
@@ -91,9 +92,9 @@ def _session_in(line: bytes) -> str | None:
 
 
 def _moment_in(name: str) -> str | None:
-    """The time in the name of a log."""
-    found = MOMENT.match(name)
-    return "{}T{}:{}:{}.{}Z".format(*found.groups()) if found else None
+    """Return the time in the name of a log."""
+    match = MOMENT.match(name)
+    return "{}T{}:{}:{}.{}Z".format(*match.groups()) if match else None
 
 
 SIDECHAIN: Final = re.compile(r"-sidechain-\d+$")

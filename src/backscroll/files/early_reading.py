@@ -1,4 +1,4 @@
-"""Read a session inside a database or a log line by line, as any session file is read."""
+"""Read a session inside a database or a log line by line, like any session file."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -8,11 +8,11 @@ from backscroll.files.early_sessions import LINE, ROWS_AT_ONCE, Contents, EarlyS
 from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, pieces_of
 
 DEVICE: Final = -1
-"""Stands in a bookmark for the device: no file has it."""
+"""A placeholder for the device in a bookmark: no file has it."""
 
 
 class EarlyReading:
-    """One pass over the lines of a session. It is read from its beginning whenever it changed."""
+    """A pass over the lines of a session, which is read from its beginning whenever it changed."""
 
     def __init__(self, contents: Contents, session: EarlySession, bookmark: Bookmark | None = None) -> None:
         self.tail: Line | None = None
@@ -45,19 +45,19 @@ class EarlyReading:
         self._reached_end = True
 
     def rest(self) -> Iterator[bytes]:
-        """All lines, as the session file that they make."""
+        """Yield all lines, as the session file that they form."""
         for line in self:
             yield (self.read(line.start, line.end - 1) if line.data is None else line.data) + b"\n"
 
     def take_tail(self) -> None:
-        """There is none: a row is written whole, or not at all."""
+        """Do nothing: there is no tail, since a row is written completely, or not at all."""
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that is too long to be given whole."""
+        """Yield the bytes of a line that is too long to return at once."""
         return pieces_of(self.read, line)
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end` of one line, with its newline."""
+        """Return the bytes from `start` to `end` of one line, with its newline."""
         number, at = divmod(start, LINE)
         if self._line[0] != number:
             self._line = number, b"".join(self._lines((number,))) + b"\n"
@@ -65,7 +65,7 @@ class EarlyReading:
 
     @property
     def bookmark(self) -> Bookmark:
-        """What the session looked like; complete once all of it was read."""
+        """The state of the session; complete once all of it was read."""
         return self._mark(1 if self._reached_end else 0)
 
     def _mark(self, offset: int) -> Bookmark:

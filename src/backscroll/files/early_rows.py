@@ -1,7 +1,7 @@
-"""Write what early clients stored as the lines of a session file, as the first clients with session files did.
+"""Write the rows of early clients as lines of a session file, like the first clients with session files.
 
-A row of `__store.db` and a message of a log say what such a line says, under other names: the same ids and parents, the
-message of the API word for word. Nothing is invented: what a row does not have, its line does not have.
+A row of `__store.db` and a message of a log have the content of such a line, under other names: the same ids and
+parents, the message of the API word for word. Nothing is invented: a line lacks whatever its row lacks.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ import msgspec
 from msgspec import UNSET
 
 Value = bytes | int | float | None
-"""What SQLite gives for a column, with texts as bytes."""
+"""A value that SQLite returns for a column, with texts as bytes."""
 MILLISECONDS: Final = 100_000_000_000
-"""From here on a number is milliseconds: in seconds, it is the year 5138."""
+"""The lowest number that counts as milliseconds: in seconds, it is the year 5138."""
 
 
 def row_line(base: Mapping[str, Value], message: Mapping[str, Value]) -> bytes:
-    """The line of a row: what `base_messages` says of it, and `user_messages` or `assistant_messages`."""
+    """Return the line of a row, from its columns in `base_messages` and in `user_messages` or `assistant_messages`."""
     line = {
         "parentUuid": _text(base.get("parent_uuid")),
         "isSidechain": bool(base.get("isSidechain")),
@@ -41,18 +41,18 @@ def row_line(base: Mapping[str, Value], message: Mapping[str, Value]) -> bytes:
 
 
 def summary_line(leaf: Value, summary: Value) -> bytes:
-    """The line that gives a conversation its title."""
+    """Return the line that gives a conversation its title."""
     return ENCODE({"type": "summary", "summary": _text(summary), "leafUuid": _text(leaf)})
 
 
 def message_line(message: Mapping[str, msgspec.Raw], known: Mapping[str, object]) -> bytes:
-    """The line of a message in a log, with what the log says by its order and its name."""
+    """Return the line of a message in a log, with the fields that follow from the log's order and name."""
     line = {**known, **{name: value for name, value in message.items() if bytes(value) != b"null"}}
     return _one_line(ENCODE(line))
 
 
 def problem_line(text: str) -> bytes:
-    """A line that is no record: it is reported, and says why."""
+    """Return a line that is no record: it is reported, with its text as the reason."""
     return b"#" + _one_line(text.encode("utf-8", "replace"))
 
 
@@ -67,7 +67,7 @@ def _number(value: Value) -> int | float | msgspec.UnsetType:
 
 
 def _json(value: Value) -> msgspec.Raw | msgspec.UnsetType:
-    """A column that holds JSON. One that does not is left as it is: the decoder of records says what is wrong."""
+    """Return a column that holds JSON. Other content is left as it is: the decoder of records reports the problem."""
     return msgspec.Raw(_one_line(value)) if isinstance(value, bytes) and value not in (b"", b"null") else UNSET
 
 

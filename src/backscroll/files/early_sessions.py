@@ -1,8 +1,8 @@
 """The sessions inside a file that holds several: the database `__store.db`, or a message log of the clients before it.
 
-Such a file is to us what a folder is: each session in it has a path below the file's own, is found and read by itself,
-and is a line of its own in the index. The lines of a session have no place in the file, so each gets a number in the
-order of its rows: `start` is that number times LINE, and a line is found again by it.
+We treat such a file like a folder: each session in it has a path below the file's own, is found and read by itself, and
+has its own line in the index. The lines of a session have no place in the file, so each gets a number in the order of
+its rows: `start` is that number times LINE, and a line is found again by it.
 """
 
 import threading
@@ -19,39 +19,39 @@ from backscroll.files.early_rows import Value
 from backscroll.files.layout import is_session_id
 
 LINE: Final = 1 << 28
-"""How far apart the starts of two lines are: more than any line is long."""
+"""The distance between the starts of two lines: more than the length of any line."""
 ROWS_AT_ONCE: Final = 100
 
 
 class EarlySession(NamedTuple):
-    """A session inside such a file, as it was when we looked."""
+    """A session inside such a file, as it was when listed."""
 
     name: str
-    """Its id, in the form that a file name has."""
+    """The id of the session, in the form of a file name."""
     size: int
     """The bytes of its messages."""
     modified_ns: int
     mark: int
-    """Becomes another when a row is added, removed or changed."""
+    """A checksum that changes when a row is added, removed or changed."""
     numbers: tuple[int, ...] = ()
-    """Its lines."""
+    """The numbers of its lines."""
 
 
 class Contents:
-    """What is inside such a file. Opened anew for each reading, so that it holds no lock in between."""
+    """The sessions inside such a file. It is opened anew for each reading, so that it holds no lock in between."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, EarlySession] = {}
         self.damage: str | None = None
-        """Why some of it could not be listed."""
+        """The reason why some of it could not be listed."""
 
     def reading(self) -> AbstractContextManager[Callable[[tuple[int, ...]], Iterator[bytes]]]:
-        """A function that gives the lines with these numbers, while the file is open."""
+        """Open the file, with a function that yields the lines with these numbers while it is open."""
         raise NotImplementedError
 
 
 class ListedRow(NamedTuple):
-    """A row as it is listed: not what it says, only how long that is, and a checksum of all of it."""
+    """A row as it is listed: without its content, only the content's length, and a checksum of the row."""
 
     number: int
     key: tuple[Value, ...]
@@ -60,7 +60,7 @@ class ListedRow(NamedTuple):
 
 
 class Gathered:
-    """What is known of a session while its rows are listed."""
+    """The data of a session collected while its rows are listed."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
@@ -84,7 +84,7 @@ class Gathered:
 
 
 def name_of(session: str) -> str:
-    """The name of a session's file: its id, or one made of it where it could not be a name."""
+    """Return the name of a session's file: its id, or one made of the id if that could not be a name."""
     return session.lower() if is_session_id(session) else str(uuid.uuid5(uuid.NAMESPACE_OID, f"backscroll {session}"))
 
 
@@ -96,7 +96,7 @@ class ContentsCache:
         self._held: OrderedDict[object, Contents] = OrderedDict()
 
     def get(self, key: object, make: Callable[[], Contents]) -> Contents:
-        """What is known under this key, else what `make` finds."""
+        """Return the contents cached under this key, or else those that `make` returns."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -109,7 +109,7 @@ class ContentsCache:
         return contents
 
     def clear(self) -> None:
-        """Forget them."""
+        """Empty the cache."""
         with self._lock:
             self._held.clear()
 

@@ -35,11 +35,11 @@ class DatabaseContents(Contents):
                 raise DatabaseError(f"it has no table {BASE}")
 
     def _list(self, connection: sqlite3.Connection) -> None:
-        found: dict[Value, Gathered] = {}
+        by_session: dict[Value, Gathered] = {}
         owner: dict[Value, tuple[int, Gathered]] = {}
         for row in self._scan(connection, BASE, ("uuid", "session_id", "timestamp")):
             unique, session, moment = row.key
-            gathered = found.setdefault(session, Gathered())
+            gathered = by_session.setdefault(session, Gathered())
             gathered.add(row.number, moment)
             gathered.take(row)
             owner[unique] = row.number, gathered
@@ -55,15 +55,15 @@ class DatabaseContents(Contents):
                 gathered = owner[leaf][1]
                 gathered.take(row)
                 gathered.add(SUMMARIES + row.number, moment)
-        for session, gathered in found.items():
+        for session, gathered in by_session.items():
             text = session.decode("utf-8", "replace") if isinstance(session, bytes) else str(session)
-            one = gathered.session(text)
-            self.sessions[one.name] = one
+            entry = gathered.session(text)
+            self.sessions[entry.name] = entry
 
     def _scan(
         self, connection: sqlite3.Connection, table: str, key: tuple[str, ...], text: str | None = None
     ) -> Iterator[ListedRow]:
-        """The rows of a table, without their texts; from both ends, where it is damaged in the middle."""
+        """Yield the rows of a table, without their texts; from both ends, if it is damaged in the middle."""
         known = self._columns.get(table, [])
         needed = key if text is None else (*key, text)
         if not set(needed) <= set(known):
@@ -129,7 +129,7 @@ class DatabaseContents(Contents):
         return lines
 
     def _rows(self, connection: sqlite3.Connection, table: str, numbers: list[int]) -> dict[int, dict[str, Value]]:
-        found: dict[int, dict[str, Value]] = {}
+        rows: dict[int, dict[str, Value]] = {}
         columns = self._columns.get(table, [])
         names = ", ".join(f'"{name}"' for name in columns)
         for at in range(0, len(numbers), ROWS_AT_ONCE):
@@ -137,8 +137,8 @@ class DatabaseContents(Contents):
             marks = ", ".join("?" * len(some))
             select = f"SELECT rowid, {names} FROM {table} WHERE rowid IN ({marks})"  # noqa: S608
             for row in connection.execute(select, some):
-                found[row[0]] = dict(zip(columns, row[1:], strict=True))
-        return found
+                rows[row[0]] = dict(zip(columns, row[1:], strict=True))
+        return rows
 
 
 def remove_sessions(path: Path, names: Collection[str]) -> None:
@@ -159,15 +159,15 @@ def remove_sessions(path: Path, names: Collection[str]) -> None:
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """The tables that we read, and their columns. A view of that name could be anything, and is not read."""
-    found = {}
+    """Return the tables that we read, and their columns. A view of that name could be anything, and is not read."""
+    tables = {}
     for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
         table = bytes(name).decode("utf-8", "replace")
         if table in (BASE, USER, ASSISTANT, SUMMARY) and not re.match(rb"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE):
             columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
             names = [bytes(column[1]).decode("utf-8", "replace") for column in columns]
-            found[table] = [column for column in names if column in COLUMNS]
-    return found
+            tables[table] = [column for column in names if column in COLUMNS]
+    return tables
 
 
 def _listed(row: tuple[Any, ...], keys: int, *, has_text: bool) -> ListedRow:

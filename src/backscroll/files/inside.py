@@ -16,7 +16,7 @@ from backscroll.files.reading import CLOCK_TICK_NS, UNSETTLED, Bookmark
 
 
 def find_inside(container: HomeFile) -> Iterator[HomeFile | Unreadable]:
-    """The sessions in a database or log, and what of it cannot be read."""
+    """Yield the sessions in a database or log, and the parts of it that cannot be read."""
     try:
         contents = _contents_of(container.path, container.kind)
     except OSError as error:
@@ -29,7 +29,7 @@ def find_inside(container: HomeFile) -> Iterator[HomeFile | Unreadable]:
 
 
 def look_inside(container: HomeFile, name: str) -> HomeFile | None:
-    """One session by the name of its file; None if it is not there."""
+    """Return the session with this file name; None if it does not exist."""
     try:
         session = _contents_of(container.path, container.kind).sessions.get(name.removesuffix(".jsonl"))
     except OSError:
@@ -51,7 +51,7 @@ def open_inside(file: HomeFile, bookmark: Bookmark | None) -> EarlyReading:
 
 
 def container_bookmark(file: HomeFile) -> Bookmark:
-    """What a database or log looked like when its sessions were listed."""
+    """Return the state of a database or log when its sessions were listed."""
     is_settled = file.changed_ns < time.time_ns() - CLOCK_TICK_NS
     changed = file.changed_ns if is_settled else UNSETTLED
     return Bookmark(0, file.device, file.inode, file.size, file.modified_ns, changed, 0, 0, 0)
@@ -70,7 +70,7 @@ def _as_file(container: HomeFile, session: EarlySession) -> HomeFile:
 
 
 def _contents_of(path: Path, kind: FileKind) -> Contents:
-    """The sessions in a live file."""
+    """Return the sessions in a live file."""
     make = _database_at if kind is FileKind.DATABASE else LogContents
     return CACHE.get((path, stamp_of(path)), lambda: make(path))
 

@@ -1,6 +1,6 @@
-"""What each file of a Claude Code home is, from its path alone.
+"""Classify each file of a Claude Code home, by its path alone.
 
-The single list of what we read and what we never touch. `discovery` finds the files on the disk.
+This is the single list of files that we read and files that we never touch. `discovery` finds the files on the disk.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 
 class FileKind(StrEnum):
-    """What a file is to us."""
+    """The kind of a file."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -24,6 +24,8 @@ class FileKind(StrEnum):
     HISTORY = "history"
     TODO = "todo"
     TASK = "task"
+    TASK_OUTPUT = "task-output"
+    JOB = "job"
     FILE_HISTORY = "file-history"
     PLAN = "plan"
     PASTE = "paste"
@@ -36,37 +38,51 @@ class FileKind(StrEnum):
 
 
 class LeftOut(StrEnum):
-    """Why a file is left out."""
+    """The reason why a file is left out."""
 
     SECRET = "secret"  # noqa: S105
     SET_ASIDE = "set aside"
     LINK = "link"
     NOT_A_FILE = "not a regular file"
+    TOO_MUCH = "too much"
     OTHER = "other"
 
 
 class Place(NamedTuple):
-    """What the name of a file says: its kind, project, session and agent."""
+    """The kind, project, session and agent that the path of a file names."""
 
     kind: FileKind
     project_folder: str | None = None
     session_id: str | None = None
     agent_id: str | None = None
+    session_start: str | None = None
+    """The first characters of the id of its session, if its name has no more of it."""
+
+    def belongs_to(self, session_id: str) -> bool:
+        """Whether the file belongs to this session, as far as its name says."""
+        if self.session_start is not None:
+            return session_id.startswith(self.session_start)
+        return self.session_id == session_id
 
 
 TITLE_FILE: Final = "custom-title.json"
 """The title that the user gave a session, in a folder named after it."""
+OUTPUTS: Final = "tasks"
+"""The folder of the outputs of commands, in the folder of a session and in its folder among the temporary files."""
+OUTPUT: Final = ".output"
+PARENT_COPY: Final = "parent-transcript.jsonl"
+"""A copy of the session that a background session was made from, in the folder of the background session."""
 TRANSCRIPTS: Final = frozenset({FileKind.SESSION, FileKind.AGENT})
 """The files whose lines are records."""
 CONTAINERS: Final = frozenset({FileKind.DATABASE, FileKind.MESSAGE_LOG})
 """The files of early clients, which hold whole sessions: each session in one has a path below the file's own."""
 DATABASE: Final = "__store.db"
 LOGS: Final = "messages"
-"""In the cache folder of the first clients, the folder of each project's logs."""
+"""The folder of each project's logs, in the cache folder of the first clients."""
 
 
 def place_of(parts: Sequence[str]) -> Place | LeftOut:
-    """What the file at this path, relative to its home, is."""
+    """Classify the file at this path, relative to its home."""
     name = parts[-1]
     if SECRET.fullmatch(name):
         return LeftOut.SECRET
@@ -86,6 +102,12 @@ def place_of(parts: Sequence[str]) -> Place | LeftOut:
         return Place(TOP_FOLDERS[top], session_id=_session(parts[1]))
     if top == "todos" and (todo := TODO.fullmatch(name)):
         return Place(FileKind.TODO, session_id=todo[1].lower(), agent_id=todo[2])
+    if top == "tasks" and len(parts) > 2:
+        return Place(FileKind.TASK, session_id=_session(parts[1]))
+    if top == "teams" and (team := TEAM_OF_SESSION.fullmatch(parts[1])):
+        return Place(FileKind.TEAM, session_start=team[1].lower())
+    if top == "jobs":
+        return _place_in_jobs(parts[1:])
     kind = TOP_FOLDERS.get(top)
     if kind is None and parts[1] == LOGS and len(parts) > 2 and parts[2].endswith(".json"):
         if len(parts) == 3:
@@ -94,8 +116,13 @@ def place_of(parts: Sequence[str]) -> Place | LeftOut:
     return Place(kind) if kind else LeftOut.OTHER
 
 
+def is_searched(parts: Sequence[str]) -> bool:
+    """Whether this folder of a home may have files of ours: not the working files of a background session."""
+    return parts[0] != "jobs" or len(parts) < 3
+
+
 def container_of(path: str) -> str | None:
-    """The file that holds the session at this path of a home; None for a path that is a file's own."""
+    """Return the file that holds the session at this path of a home; None if the path is that of a file itself."""
     holder, _, name = path.rpartition("/")
     is_inside = holder == DATABASE or (holder.count("/") == 2 and holder.split("/")[1] == LOGS)
     return holder if is_inside and name.endswith(".jsonl") else None
@@ -131,7 +158,17 @@ def _place_in_projects(parts: Sequence[str]) -> Place | LeftOut:
             return Place(FileKind.WORKFLOW_JOURNAL, folder, session)
     if parts[2] == "tool-results" and len(parts) > 3:
         return Place(FileKind.TOOL_RESULT, folder, session)
+    if parts[2] == OUTPUTS and len(parts) == 4 and name.endswith(OUTPUT):
+        return Place(FileKind.TASK_OUTPUT, folder, session)
     return Place(FileKind.SIDECAR, folder, session)
+
+
+def _place_in_jobs(parts: Sequence[str]) -> Place | LeftOut:
+    """Classify a file about a background session, whose folder is named after the beginning of its id."""
+    if len(parts) > 2 or not parts[-1].endswith((".json", ".jsonl")):
+        return LeftOut.OTHER
+    start = parts[0].lower() if len(parts) == 2 and SESSION_START.fullmatch(parts[0]) else None
+    return Place(FileKind.JOB, session_start=start)
 
 
 def _place_inside(name: str, project_folder: str | None = None) -> Place | LeftOut:
@@ -147,6 +184,8 @@ UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNO
 AGENT: Final = re.compile(r"agent-(.+)\.jsonl")
 AGENT_META: Final = re.compile(r"agent-(.+)\.meta\.json")
 TODO: Final = re.compile(rf"({UUID.pattern})-agent-(.+)\.json", re.IGNORECASE)
+SESSION_START: Final = re.compile(r"[0-9a-f]{8}", re.IGNORECASE)
+TEAM_OF_SESSION: Final = re.compile(rf"session-({SESSION_START.pattern})", re.IGNORECASE)
 LIVE: Final = re.compile(r"\d+\.json")
 # By name, in any folder: we never read tokens and keys.
 SECRET: Final = re.compile(
@@ -161,6 +200,7 @@ TOP_FILES: Final = {
 TOP_FOLDERS: Final = {
     "file-history": FileKind.FILE_HISTORY,
     "image-cache": FileKind.IMAGE,
+    "jobs": FileKind.JOB,
     "paste-cache": FileKind.PASTE,
     "plans": FileKind.PLAN,
     "tasks": FileKind.TASK,

@@ -1,4 +1,4 @@
-"""Whether a process recorded in a home is still running."""
+"""Check whether a process recorded in a home is still running."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def is_running(pid: int, process_start: str | None) -> bool:
 
 
 def _status_of(pid: int) -> tuple[str | None, str | None]:
-    """The state of the process, and when it started in clock ticks since boot. Linux only."""
+    """Return the state of the process, and its start time in clock ticks since boot. Linux only."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

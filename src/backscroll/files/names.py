@@ -1,7 +1,7 @@
 """The folder names that Claude Code gives to projects.
 
-There is no sure way back: `/a/b-c` and `/a/b/c` share a folder. Which project a session belongs to is what its rows
-say; this is for finding the folder of a known path, and which paths of this machine have a folder.
+They cannot be reversed reliably: `/a/b-c` and `/a/b/c` share a folder. The rows of a session name its project; this
+module finds the folder of a known path, and the paths of this machine that have a folder.
 """
 
 import os
@@ -13,7 +13,7 @@ MAX_NAME_LENGTH: Final = 200
 
 
 def project_folder(path: str) -> str:
-    """The folder name under `projects/` for an absolute working directory.
+    """Return the folder name under `projects/` for an absolute working directory.
 
     Longer names end in a hash that was not the same in every version: compare only their first 200 characters.
     """
@@ -26,7 +26,7 @@ def project_folder(path: str) -> str:
 
 
 def paths_of(folder: str) -> Iterator[str]:
-    """The working directories of this machine whose sessions are in this folder, in order. None for a long name."""
+    """Yield the working directories of this machine whose sessions are in this folder, in order; none if it is long."""
     waiting = [os.path.abspath(os.sep)]  # noqa: PTH100 - the root, or the drive
     while waiting:
         path = waiting.pop()

@@ -1,6 +1,6 @@
 """Open files that other programs wrote, safely.
 
-A link is not followed, and what is not a regular file (a FIFO would block us for ever) is refused.
+A link is not followed, and anything but a regular file (a FIFO would block us for ever) is refused.
 """
 
 import os
@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from backscroll.disk import read_at
 from backscroll.system import FOLDER
 
 
 def open_regular(path: Path, *, folder: int | None = None) -> int:
-    """A read-only descriptor of a regular file; OSError for anything else. `folder` is what the path is relative to."""
+    """Return a read-only descriptor of a regular file; OSError for anything else. `path` is relative to `folder`."""
     descriptor = os.open(path, FLAGS, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -24,7 +25,7 @@ def open_regular(path: Path, *, folder: int | None = None) -> int:
 
 @contextmanager
 def opened_folder(path: Path) -> Iterator[int]:
-    """A descriptor of a folder that is no link; OSError for anything else."""
+    """Open a descriptor of a folder that is no link; OSError for anything else."""
     descriptor = os.open(path, FLAGS | FOLDER)
     try:
         yield descriptor
@@ -33,9 +34,12 @@ def opened_folder(path: Path) -> Iterator[int]:
 
 
 def read_small(path: Path, limit: int = 1024 * 1024) -> bytes:
-    """The whole of a small file; OSError if it is longer than `limit`."""
-    with os.fdopen(open_regular(path), "rb") as file:
-        data = file.read(limit + 1)
+    """Return the whole of a small file; OSError if it is longer than `limit`."""
+    descriptor = open_regular(path)
+    try:
+        data = read_at(descriptor, 0, limit + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > limit:
         raise OSError(f"longer than {limit} bytes: {path}")
     return data

@@ -1,7 +1,7 @@
 """Read the lines of a file that is still being written, and continue there on the next visit.
 
-A Bookmark says how far a file was read and what stood there, so that a file which was cut, rewritten or replaced in
-the meantime is noticed. Memory is bounded whatever the length of a line.
+A Bookmark has the position up to which a file was read and checksums of the content before it, so that a file which was
+cut, rewritten or replaced in the meantime is noticed. Memory is bounded whatever the length of a line.
 """
 
 import os
@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from backscroll.files.opening import open_regular
+from backscroll.files.times import storable_time
 
 PIECE: Final = 1024 * 1024
 LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -22,21 +23,21 @@ CLOCK_TICK_NS: Final = 20_000_000
 UNSETTLED: Final = -1
 """A bookmark's `changed_ns` that always causes the file to be read again."""
 WINDOW: Final = 4096
-"""How many bytes at the beginning, and before the bookmark, are compared on every visit."""
+"""The number of bytes at the beginning, and before the bookmark, that are compared on every visit."""
 CHECKED_AT_ONCE: Final = 256 * 1024
 """Up to this size, everything read before is compared after each append; this bounds the work per append."""
 QUIET_NS: Final = 60_000_000_000
-"""How long a larger file must be unchanged before all of it is compared."""
+"""The time for which a larger file must be unchanged before all of it is compared."""
 
 
 Read = Callable[[int, int], bytes]
-"""Returns the bytes from one offset to another; fewer at the end of the file."""
+"""Return the bytes from one offset to another; fewer at the end of the file."""
 
 
 class Line(NamedTuple):
-    """One line: where it begins, where the next one does, and its bytes without the newline.
+    """A line: its start, the start of the next one, and its bytes without the newline.
 
-    `data` is None where the line is longer than LONGEST_LINE.
+    `data` is None if the line is longer than LONGEST_LINE.
     """
 
     start: int
@@ -45,7 +46,7 @@ class Line(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """How far a file was read, and what it looked like then. Plain integers, to be kept between runs."""
+    """The position up to which a file was read, and its state then. Plain integers, to be kept between runs."""
 
     offset: int
     device: int
@@ -62,7 +63,7 @@ class Bookmark(NamedTuple):
 
 
 class Change(StrEnum):
-    """What happened to a file since its bookmark."""
+    """The change of a file since its bookmark."""
 
     NEW = "new"
     UNCHANGED = "unchanged"
@@ -73,15 +74,15 @@ class Change(StrEnum):
 
     @property
     def starts_over(self) -> bool:
-        """Whether the file no longer has what was read before, so that it is read from its beginning."""
+        """Whether the file no longer has the content that was read before, so that it is read from its beginning."""
         return self in (Change.TRUNCATED, Change.REWRITTEN, Change.REPLACED)
 
 
 class Reading:
-    """One pass over the complete lines of a file, from a bookmark to where the file ended when it was opened.
+    """A pass over the complete lines of a file, from a bookmark to the end that the file had when it was opened.
 
     Claude Code may be halfway through writing the last line. A line without its newline is not among the lines: it is
-    `tail`, for a caller who knows whether it is whole, and it is left for the next reading unless `take_tail` is
+    `tail`, for a caller who knows whether it is complete, and it is left for the next reading unless `take_tail` is
     called. `bookmark` is always just after the last line that was returned.
     """
 
@@ -94,11 +95,12 @@ class Reading:
         self._is_proven = True
         try:
             self._status = os.fstat(self._descriptor)
+            self._times = storable_time(self._status.st_mtime_ns), storable_time(self._status.st_ctime_ns)
             self.change = self._compare(bookmark)
             self._offset = 0 if bookmark is None or self.change.starts_over else bookmark.offset
             self._sum = 0 if bookmark is None or self.change.starts_over else bookmark.whole
             self._head = self.read(0, min(WINDOW, self._offset))
-            # The bytes around the offset that the checksums still have to take in, and where they begin.
+            # The bytes around the offset that the checksums do not include yet, and their start.
             self._before = self.read(max(0, self._offset - WINDOW), self._offset)
         except BaseException:
             self.close()
@@ -135,35 +137,39 @@ class Reading:
                     yield line
         self._reached_end = True
 
-    def rest(self) -> Iterator[bytes]:
-        """All bytes from the bookmark on, finished lines or not, in pieces; they count as read."""
-        while piece := self.read(self._offset, min(self._status.st_size, self._offset + PIECE)):
+    def rest(self, limit: int | None = None) -> Iterator[bytes]:
+        """Yield all bytes from the bookmark on, complete lines or not, in pieces; they count as read.
+
+        With a `limit`, only those among the first `limit` bytes of the file; later bytes are passed over.
+        """
+        end = self._status.st_size if limit is None else min(self._status.st_size, limit)
+        while piece := self.read(self._offset, min(end, self._offset + PIECE)):
             self._begin(piece, self._offset)
             self._offset += len(piece)
             yield piece
         self._reached_end = True
 
     def take_tail(self) -> None:
-        """Count the tail as read: it was whole, and only its newline is missing."""
+        """Count the tail as read: it was complete, and only its newline is missing."""
         if self.tail is not None:
             self._pass_over(self.tail.end)
             self.tail = None
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that was too long to be given whole."""
+        """Yield the bytes of a line that was too long to return at once."""
         return pieces_of(self.read, line)
 
     @property
     def bookmark(self) -> Bookmark:
-        """Where to go on next time. Covers the line that was given last."""
+        """The position at which to continue next time, after the line that was returned last."""
         done = self._block[: self._offset - self._block_start]
         return Bookmark(
             offset=self._offset,
             device=self._status.st_dev,
             inode=self._status.st_ino,
             size=self._status.st_size,
-            modified_ns=self._status.st_mtime_ns,
-            changed_ns=self._status.st_ctime_ns if self._is_settled() else UNSETTLED,
+            modified_ns=self._times[0],
+            changed_ns=self._times[1] if self._is_settled() else UNSETTLED,
             head=zlib.crc32((self._head + done)[:WINDOW]),
             edge=zlib.crc32((self._before + done)[-WINDOW:]),
             whole=zlib.crc32(done, self._sum),
@@ -172,7 +178,7 @@ class Reading:
     def _is_settled(self) -> bool:
         """Whether a file that still looks like this on the next visit can be passed over.
 
-        Not if it was not read to its end; nor if it was appended to and what stood before was not compared; nor if it
+        Not if it was not read to its end; nor if it was appended to and the content before was not compared; nor if it
         was written within the last tick of the file system's clock, for then another write could leave it looking the
         same.
         """
@@ -188,7 +194,7 @@ class Reading:
         different = Change.REWRITTEN if same_file else Change.REPLACED
         if not self._windows_match(bookmark):
             return different
-        touched = (status.st_mtime_ns, status.st_ctime_ns) != (bookmark.modified_ns, bookmark.changed_ns)
+        touched = self._times != (bookmark.modified_ns, bookmark.changed_ns)
         if same_file and not touched:
             return Change.GROWN if status.st_size > bookmark.offset else Change.UNCHANGED
         # Something may have changed between the windows. To compare everything after each append would cost too much
@@ -217,7 +223,7 @@ class Reading:
         return value
 
     def _begin(self, block: bytes, start: int) -> None:
-        """Take what was read of the block before this one into the checksums, and begin this one."""
+        """Add the bytes read from the previous block to the checksums, and begin this block."""
         done = self._block[: self._offset - self._block_start]
         self._sum = zlib.crc32(done, self._sum)
         if len(self._head) < WINDOW:
@@ -227,16 +233,20 @@ class Reading:
         self._block_start = self._offset = start
 
     def _pass_over(self, end: int) -> None:
-        """Take everything up to `end` into the checksums, piece by piece."""
+        """Add everything up to `end` to the checksums, piece by piece."""
         while self._offset < end and (piece := self.read(self._offset, min(end, self._offset + PIECE))):
             self._begin(piece, self._offset)
             self._offset += len(piece)
 
     def read(self, start: int, end: int) -> bytes:
-        """The file's bytes from `start` to `end`; fewer if it has been cut in the meantime."""
+        """Return the file's bytes from `start` to `end`; fewer if it has been cut in the meantime."""
         os.lseek(self._descriptor, start, os.SEEK_SET)
         parts = []
-        while start < end and (part := os.read(self._descriptor, end - start)):
+        while start < end:
+            part = os.read(self._descriptor, end - start)
+            if not part:
+                self._is_proven = False  # it has been cut since it was opened, or a file system lost its end for once
+                break
             parts.append(part)
             start += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -253,7 +263,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Line]:
 
 
 def lines_of(read: Read, size: int, start: int = 0) -> Iterator[tuple[Line, bool]]:
-    """The lines of anything that can be read from byte to byte, each with whether it is complete."""
+    """Yield the lines of anything that can be read from byte to byte, each with whether it is complete."""
     for block in _blocks(read, start, size):
         if block.complete and block.data is not None:
             for line in _split(block.data, block.start):
@@ -263,7 +273,7 @@ def lines_of(read: Read, size: int, start: int = 0) -> Iterator[tuple[Line, bool
 
 
 def pieces_of(read: Read, line: Line) -> Iterator[bytes]:
-    """The bytes of a long line in pieces, without its newline."""
+    """Yield the bytes of a long line in pieces, without its newline."""
     at = line.start
     while piece := read(at, min(line.end, at + PIECE)):
         at += len(piece)
@@ -280,7 +290,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(read: Read, start: int, size: int) -> Iterator[_Block]:
-    """The bytes from `start` to `size` in blocks of whole lines."""
+    """Yield the bytes from `start` to `size` in blocks of whole lines."""
     at = start
     pending: list[bytes] = []  # the beginning of a line, as long as it is short enough to be kept
     while piece := read(at, min(size, at + PIECE)):

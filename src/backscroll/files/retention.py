@@ -1,6 +1,6 @@
-"""When Claude Code will delete each session.
+"""Compute when Claude Code will delete each session.
 
-It goes by the time a file was last modified, about once a day, and takes a session's whole folder along.
+It goes by the time a file was last modified, about once a day, and deletes a session's whole folder, too.
 """
 
 from collections.abc import Iterable
@@ -25,12 +25,12 @@ class Deletion(NamedTuple):
 
 
 def retention_days(setting: int | None) -> int:
-    """The days that the client uses for this setting; None is its default."""
+    """Return the days that the client uses for this setting; None is its default."""
     return DEFAULT_DAYS if setting is None else min(max(setting, FEWEST_DAYS), MAX_DAYS)
 
 
 def deletions(files: Iterable[HomeFile], days: int | None) -> list[Deletion]:
-    """All sessions with the time after which each is deleted, the next one first."""
+    """Return all sessions with the time after which each is deleted, the next one first."""
     period = timedelta(days=retention_days(days))
     sessions = (file for file in files if file.kind is FileKind.SESSION)
     return sorted((Deletion(file, _due(file, period)) for file in sessions), key=lambda deletion: deletion.due)

@@ -1,4 +1,4 @@
-"""What identifies a file: the machine that it is on, the home that it lies in, and its path there.
+"""The identity of a file: the machine that it is on, the home that it is in, and its path there.
 
 This is the only module that writes such an id or reads one. Everywhere else it is an opaque text: in the store, in
 hits, and as the key of a transcript.
@@ -15,7 +15,7 @@ class SourceKey(NamedTuple):
     machine: str
     home: str
     path: str
-    """Below the home, with slashes."""
+    """The path below the home, with slashes."""
     version: int | None = None
     """The number of an earlier version; None for the current or last one."""
 
@@ -29,7 +29,7 @@ class SourceKey(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The key as one text. A file comes before its versions, and files are in the order of their paths."""
+        """The key as a string. A file comes before its versions, and files are in the order of their paths."""
         parts = (self.machine, self.home, self.path, *(() if self.version is None else (str(self.version),)))
         return SEPARATOR.join(map(_escape, parts))
 
@@ -45,18 +45,19 @@ class SourceKey(NamedTuple):
 
     @property
     def current(self) -> "SourceKey":
-        """The file that this is a version of."""
+        """The key of the file that this is a version of."""
         return self if self.version is None else self._replace(version=None)
 
     def beside(self, path: str) -> "SourceKey":
-        """Another file of the same home."""
+        """Return the key of another file in the same home."""
         return SourceKey(self.machine, self.home, path)
 
 
 def owner_of(machine: str) -> str:
-    """Whose machine it is. On a team server machines are called `owner/name`; anywhere else nothing is owned: ''.
+    """Return the owner of a machine. On a team server machines are named `owner/name`; elsewhere there are no owners:
+    ''.
 
-    What belongs to two owners is never taken for copies of the same, even if it is.
+    Files of two owners are never taken for copies of each other, even if they are.
     """
     owner, slash, _ = machine.partition("/")
     return owner if slash else ""

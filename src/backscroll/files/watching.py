@@ -10,14 +10,16 @@ from typing import Final, NamedTuple
 from backscroll.files.discovery import HomeFile, Unreadable, find, look
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, TOP_FILES
+from backscroll.files.task_outputs import with_outputs
 
 SWEEP_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 1.0
 STEP_MILLISECONDS: Final = 10
 DEBOUNCE_MILLISECONDS: Final = 50
 WAKE_MILLISECONDS: Final = 200
-"""How often a watch comes back without an event. The first batch waits for it: only then is the watcher known to be in
-place."""
+"""The interval at which a watch returns without an event. The first batch waits for it: only then is the watcher known
+to be in place.
+"""
 DELETED: Final = 3  # as watchfiles numbers its events
 
 
@@ -39,9 +41,9 @@ def watch(
 ) -> Iterator[list[ChangedFile]]:
     """Yield the files that changed, in batches, until `stop` is set. With `tells_idle`, an empty one now and then.
 
-    The first batch is every file that there is: a caller who takes each batch the same way misses nothing between
-    looking and watching. Where the system cannot report changes (no inotify left, a network disk) we look every
-    `poll_seconds`; and every `sweep_seconds` we look through everything, in case an event was lost.
+    The first batch is every existing file: a caller who handles all batches alike misses nothing between looking and
+    watching. Where the system cannot report changes (no inotify left, a network disk) we look every `poll_seconds`; and
+    every `sweep_seconds` we look through everything, in case an event was lost.
     """
     stop = stop or threading.Event()
     seen = _Seen(homes)
@@ -56,78 +58,86 @@ def watch(
         swept: float | None = None
         for events in _events([path for path, _ in roots], stop, poll_seconds):
             batch = seen.look({Path(path) for _, path in events})
-            # The first time, too: the watcher is in place only now, so nothing is missed that happens while we look.
+            # The first time, too: the watcher is in place only now, so no change during the look is missed.
             if swept is None or time.monotonic() >= swept + sweep_seconds:
                 batch += seen.sweep()
                 swept = time.monotonic()
             if batch or tells_idle:
-                # A sweep may repeat a file that an event has just named: the later one counts.
-                yield list({changed.file.path: changed for changed in batch}.values())
-            # A root that was removed is no longer watched, even if there is one of its name again.
+                # A sweep may repeat a file that an event has just named: the later entry counts.
+                yield list({(changed.file.home, changed.file.relative): changed for changed in batch}.values())
+            # A root that was removed is no longer watched, even if there is a new one with its name.
             if _roots(homes) != roots or any((DELETED, path) in events for path, _ in roots):
                 break
 
 
 class _Seen:
-    """The state of every file when it was last reported."""
+    """The state of every file when it was last reported, home by home: a home may be inside another."""
 
     def __init__(self, homes: Sequence[Home]) -> None:
         self._homes = homes
-        self._files: dict[Path, HomeFile] = {}
+        self._files: dict[Home, dict[Path, HomeFile]] = {home: {} for home in homes}
 
     def sweep(self) -> list[ChangedFile]:
         """Check all homes for changes."""
         batch = []
-        present = set()
-        hidden = []
-        for home in self._homes:
-            for found in find(home):
-                if isinstance(found, HomeFile):
-                    present.add(found.path)
-                    batch += self._compare(found)
-                elif isinstance(found, Unreadable):
-                    hidden.append(found.path)  # what is in there may only be away for a moment
-        gone = [path for path in self._files if path not in present and not _is_in(path, hidden)]
-        return batch + [ChangedFile(self._files.pop(path), gone=True) for path in gone]
+        for home, known in self._files.items():
+            files = []
+            hidden = []
+            for item in find(home):
+                if isinstance(item, HomeFile):
+                    files.append(item)
+                elif isinstance(item, Unreadable):
+                    hidden.append(item.path)  # its files may only be away for a moment
+            files = with_outputs(files)
+            batch += [changed for file in files for changed in _compare(known, file)]
+            present = {file.path for file in files}
+            gone = [path for path in known if path not in present and not _is_in(path, hidden)]
+            batch += [ChangedFile(known.pop(path), gone=True) for path in gone]
+        return batch
 
     def look(self, paths: set[Path]) -> list[ChangedFile]:
         """Check only these paths, and everything in them if they are folders."""
         batch = []
         for path in sorted(paths):
-            home = next((home for home in self._homes if path.is_relative_to(home.path)), None)
-            if home is None or path == home.path:
-                continue
-            if path.is_dir() and (not path.is_symlink() or path.parent == home.path):
-                # A new folder may have been filled before it could be watched, or have taken the place of another.
-                inside = [found for found in find(home, below=path) if isinstance(found, HomeFile)]
-                for found in inside:
-                    batch += self._compare(found)
-                batch += self._forget(path, {found.path for found in inside})
-            elif file := look(home, path):
-                batch += self._compare(file)
-            else:
-                batch += self._forget(path)
+            for home, known in self._files.items():
+                if path != home.path and path.is_relative_to(home.path):
+                    batch += _look(home, known, path)
         return batch
 
-    def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[ChangedFile]:
-        """Report the deletion of a file, or of everything in a folder."""
-        if path in self._files:
-            return [ChangedFile(self._files.pop(path), gone=True)]
-        inside = f"{path}{os.sep}"
-        gone = [known for known in self._files if str(known).startswith(inside) and known not in still_there]
-        return [ChangedFile(self._files.pop(known), gone=True) for known in gone]
 
-    def _compare(self, file: HomeFile) -> list[ChangedFile]:
-        if self._files.get(file.path) == file:
-            return []
-        self._files[file.path] = file
-        return [ChangedFile(file)]
+def _look(home: Home, known: dict[Path, HomeFile], path: Path) -> list[ChangedFile]:
+    """Check a path in a home."""
+    is_ours = path.relative_to(home.path).parts[0] in FOLDERS
+    if is_ours and path.is_dir() and (not path.is_symlink() or path.parent == home.path):
+        # A new folder may have been filled before it could be watched, or have taken the place of another.
+        inside = [inner for inner in find(home, below=path) if isinstance(inner, HomeFile)]
+        changed = [changed_file for inner in inside for changed_file in _compare(known, inner)]
+        return changed + _forget(known, path, {inner.path for inner in inside})
+    if file := look(home, path):
+        return _compare(known, file)
+    return _forget(known, path)
+
+
+def _forget(known: dict[Path, HomeFile], path: Path, still_there: Collection[Path] = ()) -> list[ChangedFile]:
+    """Report the deletion of a file, or of everything in a folder."""
+    if path in known:
+        return [ChangedFile(known.pop(path), gone=True)]
+    inside = f"{path}{os.sep}"
+    gone = [other for other in known if str(other).startswith(inside) and other not in still_there]
+    return [ChangedFile(known.pop(other), gone=True) for other in gone]
+
+
+def _compare(known: dict[Path, HomeFile], file: HomeFile) -> list[ChangedFile]:
+    if known.get(file.path) == file:
+        return []
+    known[file.path] = file
+    return [ChangedFile(file)]
 
 
 def _roots(homes: Sequence[Home]) -> list[tuple[str, tuple[int, int]]]:
-    """What to watch: not the whole home, whose other folders may be huge.
+    """Return the paths to watch: not the whole home, whose other folders may be huge.
 
-    Each with its device and inode: one that is recreated under the same name must be watched again.
+    Each comes with its device and inode: one that is recreated under the same name must be watched again.
     """
     roots = []
     for home in homes:
@@ -145,9 +155,10 @@ def _is_in(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def _events(roots: list[str], stop: threading.Event, poll_seconds: float) -> Iterator[Set[tuple[int, str]]]:
-    """What the system reports of these paths: every `WAKE_MILLISECONDS`, often nothing. Ends when `stop` is set.
+    """Yield the events that the system reports for these paths: every `WAKE_MILLISECONDS`, often none. Ends when `stop`
+    is set.
 
-    Where the system has no watcher left to give, there is one empty set, after which the caller looks for itself.
+    Where the system has no watcher left, it yields one empty set, after which the caller looks for itself.
     """
     from watchfiles import watch as watch_paths  # costs 20 ms to import
 

@@ -23,7 +23,7 @@ FEWEST_CONNECTIONS: Final = 64
 RESERVED_FILES: Final = 256
 """File descriptors reserved for the index, the archive and the sessions."""
 WANTED_FILES: Final = (65_536, 10_240)
-"""How many descriptors to ask for; macOS refuses a value above its limit."""
+"""Numbers of descriptors to ask for; macOS refuses a value above its limit."""
 SPARE: Final = 128
 """Extra connections while all others are busy: surplus streams are about to end."""
 MAX_PER_ADDRESS: Final = 128
@@ -33,7 +33,7 @@ MAX_UNREAD_BYTES: Final = 64 * 1024 * 1024
 
 
 class Connections:
-    """The connections of a server."""
+    """The open connections of a server."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Connections:
         body_seconds: float = 30.0,
         unread_seconds: float = 30.0,
     ) -> None:
-        """Without `most`, as many as there are descriptors for, up to `MAX_CONNECTIONS`."""
+        """Allow `most` connections; by default as many as there are descriptors for, up to `MAX_CONNECTIONS`."""
         self.most = most or room_for_connections()
         self.most_per_address = most_per_address
         self.most_unread = most_unread
@@ -59,15 +59,15 @@ class Connections:
 
     @property
     def most_streams(self) -> int:
-        """How many connections may be event streams."""
+        """Number of connections that may be event streams."""
         return self.most // 2
 
     def limit_for(self, address: str) -> int:
-        """How many connections one address may have."""
+        """Return the number of connections that an address may have."""
         return self.most_per_address if is_other_machine(address) else self.most
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """The protocol class for uvicorn."""
+        """Return the protocol class for uvicorn."""
         return type("LimitedConnection", (Connection,), {"limits": self})
 
     def add(self, connection: "Connection") -> None:
@@ -77,9 +77,9 @@ class Connections:
         self._count += 1
         self._incomplete[connection] = None
         if is_other_machine(connection.address) and len(mine) > self.most_per_address:
-            self._close_first(one for one in mine if one in self._incomplete)
+            self._close_first(other for other in mine if other in self._incomplete)
         if self._count > self.most:
-            others = (one for one in self._incomplete if one is not connection or self._count > self.most + SPARE)
+            others = (other for other in self._incomplete if other is not connection or self._count > self.most + SPARE)
             self._close_first(others)
 
     def remove(self, connection: "Connection") -> None:
@@ -106,29 +106,29 @@ class Connections:
         if reads:
             return
         self._unread[connection] = None
-        while len(self._unread) > 1 and sum(one.unread for one in self._unread) > self.most_unread:
+        while len(self._unread) > 1 and sum(client.unread for client in self._unread) > self.most_unread:
             self._close_first(iter(self._unread))
 
     def _close_first(self, candidates: "Iterator[Connection]") -> None:
-        found = next(candidates, None)
-        if found is not None:
-            self.remove(found)
-            found.transport.abort()
+        oldest = next(candidates, None)
+        if oldest is not None:
+            self.remove(oldest)
+            oldest.transport.abort()
 
 
 class Connection(H11Protocol):
-    """One client."""
+    """The connection of one client, with its time limits."""
 
     limits: Connections
     address: str = ""
     _awaited: object = None
-    """What we wait for: a key of `Connections.seconds`, or None."""
+    """State of the client that we wait for to end: a key of `Connections.seconds`, or None."""
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
 
     @property
     def unread(self) -> int:
-        """The bytes waiting for the client to read."""
+        """Bytes waiting for the client to read."""
         return self.transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -139,13 +139,13 @@ class Connection(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up."""
+        """Forget the connection and its timers."""
         self.limits.remove(self)
         self._stop_timers()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Process incoming bytes."""
+        """Process incoming bytes of a request."""
         super().data_received(data)
         self._watch()
 
@@ -155,20 +155,20 @@ class Connection(H11Protocol):
         self._watch()
 
     def pause_writing(self) -> None:
-        """The client does not read: wait, but not forever."""
+        """Wait for a client that does not read, but not forever."""
         super().pause_writing()
         self.limits.note_reading(self, reads=False)
         self._expect_reading(self.unread)
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Continue, because the client reads again."""
         super().resume_writing()
         self.limits.note_reading(self, reads=True)
         if self._unread_timer is not None:
             self._unread_timer.cancel()
 
     def _watch(self) -> None:
-        """Limit the time for what the client has to send next. More bytes do not extend it."""
+        """Limit the time until the client sends the next part. More bytes do not extend it."""
         awaited = self.conn.their_state if self.conn.their_state in self.limits.seconds else None
         self.limits.note(self, is_complete=awaited is None)
         if awaited is h11.IDLE and self.timeout_keep_alive_task is not None:
@@ -201,7 +201,7 @@ class Connection(H11Protocol):
 
 
 def room_for_connections() -> int:
-    """How many connections the file descriptors allow, after raising the limit if possible."""
+    """Return the number of connections that the file descriptors allow, after raising the limit if possible."""
     files = room_for_files(WANTED_FILES)
     if files is None:
         return MAX_CONNECTIONS

@@ -28,9 +28,9 @@ DOCUMENT_POLICY: Final = (
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""For a document that names what may run in it by checksums, in a policy of its own, which counts as well."""
+"""Policy for a document that names what may run in it by checksums, in a policy of its own, which counts as well."""
 OPENER: Final = "cross-origin-opener-policy"
-"""Browsers log a warning where they ignore this header."""
+"""Header that browsers log a warning about where they ignore it."""
 HEADERS: Final = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -40,7 +40,7 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Set on every response, whatever it says itself. Other sites get no referrer, our own pages do: without one a form
+"""Headers of every response, which override its own. Other sites get no referrer, our own pages do: without one a form
 sends `Origin: null`, which any site could send."""
 LARGEST_BODY: Final = 1024 * 1024
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -58,13 +58,13 @@ class Refusal(UsageError):  # noqa: N818 - it is what the user reads
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the response."""
+        """Headers of the refusal."""
         return {"www-authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {}
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may connect, and under which names."""
+    """Clients that may connect, and the host names they may use."""
 
     names: frozenset[str] = LOOPBACK_NAMES
     """Allowed host names, without the port; an empty set refuses every request."""
@@ -75,14 +75,14 @@ class Access:
     takes_links: bool = True
     """Whether one-time codes and the cookie count as keys too, or only the token."""
     public_url: str = ""
-    """Where people find it, if a proxy stands before it: `https://team.example.org`."""
+    """Public address of the server, if a proxy stands before it: `https://team.example.org`."""
     for_programs: tuple[str, ...] = ()
-    """What the paths begin with that browsers never ask for, and that look at no cookie: any program may try them."""
+    """Prefixes of paths that browsers never ask for, and that look at no cookie: any program may try them."""
     for_uploads: tuple[str, ...] = ()
-    """What the paths begin with whose handlers limit the body themselves."""
+    """Prefixes of paths whose handlers limit the body themselves."""
     for_documents: tuple[str, ...] = ()
-    """What the paths begin with that answer with a whole document, which carries its style, its script and its policy
-    in it. It is shown as of no site: nothing in it can use a cookie."""
+    """Prefixes of paths that answer with a whole document, which carries its style, its script and its policy in it. It
+    is shown as of no site: nothing in it can use a cookie."""
 
     def is_called(self, host: str, port: int) -> bool:
         """Whether a Host header names this server."""
@@ -101,7 +101,7 @@ class Guard:
         access: Access,
         refuse: "Callable[[RequestHead, Refusal], Response] | None" = None,
     ) -> None:
-        """`refuse` makes the response to a refused request."""
+        """Make refusals with `refuse`; by default in plain text."""
         self.app = app
         self.access = access
         self._refuse = refuse or refuse_in_plain_text
@@ -131,7 +131,7 @@ class Guard:
         return bool(self.access.for_uploads) and request.path.startswith(self.access.for_uploads)
 
     def _check(self, request: "RequestHead") -> Response | None:
-        """None if the application may answer, else a redirect that sets the cookie."""
+        """Return None if the application may answer, else a redirect that sets the cookie."""
         if not self.access.is_called(request.host, request.port):
             raise Refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, "unknown host name", "open the address that the server printed at start"
@@ -184,17 +184,17 @@ class RequestHead:
         self._headers: list[tuple[bytes, bytes]] = scope["headers"]
 
     def all(self, name: str) -> list[str]:
-        """Every value of a header."""
+        """Return every value of a header."""
         return [value.decode("latin-1") for key, value in self._headers if key.decode("latin-1").lower() == name]
 
     def one(self, name: str) -> str:
-        """The value of a header; empty if it is missing or repeated."""
+        """Return the value of a header; empty if it is missing or repeated."""
         values = self.all(name)
         return values[0] if len(values) == 1 else ""
 
     @property
     def host(self) -> str:
-        """The Host header."""
+        """Value of the Host header."""
         return self.one("host").lower()
 
     @property
@@ -204,36 +204,36 @@ class RequestHead:
 
     @property
     def length(self) -> int:
-        """The Content-Length."""
+        """Value of the Content-Length header."""
         value = self.one("content-length")
         return int(value[:18]) if value.isascii() and value.isdecimal() else 0
 
     @property
     def bearer(self) -> str:
-        """The bearer token."""
+        """Bearer token of the request."""
         kind, _, value = self.one("authorization").partition(" ")
         return value.strip() if kind.lower() == "bearer" else ""
 
     @property
     def cookie_name(self) -> str:
-        """Our cookie's name. Browsers share cookies between ports, and two servers must not share one."""
+        """Name of our cookie. Browsers share cookies between ports, and two servers must not share one."""
         return f"backscroll-{self.port}"
 
     @property
     def cookie(self) -> str:
-        """The value of our cookie."""
+        """Value of our cookie."""
         # Other servers on this host may have set malformed cookies, so each is parsed by itself.
         parts = (part.strip().partition("=") for part in self.one("cookie").split(";"))
         return next((value for name, _, value in parts if name == self.cookie_name), "")
 
     @property
     def code(self) -> str | None:
-        """The one-time code in the URL."""
+        """One-time code in the URL."""
         return next((value for name, value in self._parameters() if name == "token"), None)
 
     @property
     def address_without_code(self) -> str:
-        """The path and query without the code. It starts with one slash: two would lead to another host."""
+        """Path and query without the code. It starts with one slash: two would lead to another host."""
         rest = urlencode([(name, value) for name, value in self._parameters() if name != "token"])
         path = "/" + quote(self.path, safe="/:@!$&'()*+,;=-._~").lstrip("/")
         return path + (f"?{rest}" if rest else "")
@@ -243,7 +243,8 @@ class RequestHead:
 
 
 def _check_site(request: RequestHead, public_url: str, *, is_program: bool) -> None:
-    """Other sites may only link to pages: anything else could leak search results through timing."""
+    """Refuse requests of other sites, which may only link to pages: anything else could leak search results through
+    timing."""
     sites, origins = request.all("sec-fetch-site"), request.all("origin")
     ours = {f"http://{request.host}", *([public_url.rstrip("/")] if public_url else [])}
     if request.method in SAFE:
@@ -272,13 +273,13 @@ def _with_cookie(request: "RequestHead", keys: AccessKeys) -> Response:
 
 
 def refuse_in_plain_text(_: "RequestHead", refusal: Refusal) -> Response:
-    """The answer to a request that is refused, as the command line says it."""
+    """Return the response to a refused request, worded as on the command line."""
     text = f"backscroll: {refusal.message}\n  next: {refusal.hint}\n"
     return PlainTextResponse(text, refusal.status, refusal.headers)
 
 
 class _SecuredSend:
-    """The way out: the headers that every answer has."""
+    """Send responses with the headers that every answer has."""
 
     def __init__(self, request: RequestHead, access: Access, send: Send) -> None:
         self._request = request

@@ -24,7 +24,7 @@ OTHER_WAYS: Final = f"set {VARIABLE}, or write the token to a file and name it w
 
 MIN_TOKEN_LENGTH: Final = 16
 MAX_TOKEN_LENGTH: Final = 256
-"""Length limits of a token that the user chose."""
+"""Longest token that the user may choose."""
 NONCE: Final = 22
 """Length of the random part of a code: 128 bits."""
 
@@ -33,19 +33,19 @@ class AccessKeys:
     """The secret of one server, and the keys derived from it."""
 
     def __init__(self, token: str | None = None, secret: str | None = None) -> None:
-        """`token` is the user's own; without one it is random."""
+        """Use the user's own `token`; without one, make a random one."""
         if token is not None:
             check_token(token)
         self.secret = secret or secrets.token_urlsafe(32)
         self.token = token or secrets.token_urlsafe(32)
         self.is_chosen = token is not None
         self.cookie = self._sign("cookie", "")
-        """The value of the cookie."""
+        """Value of the cookie."""
         self._used: set[str] = set()
         self._lock = threading.Lock()
 
     def new_code(self) -> str:
-        """A new one-time code."""
+        """Make a new one-time code."""
         nonce = secrets.token_urlsafe(16)
         return nonce + self._sign("link", nonce)
 
@@ -73,11 +73,11 @@ class AccessKeys:
         return _same(value, self.token)
 
     def fingerprint(self, token: str) -> str:
-        """Identifies a token without revealing it."""
+        """Return a value that identifies a token without revealing it."""
         return self._sign("token", token)
 
     def proof(self, challenge: str) -> str:
-        """The answer to a challenge, which proves knowledge of the secret."""
+        """Return the answer to a challenge, which proves knowledge of the secret."""
         return self._sign("proof", challenge)
 
     def _sign(self, kind: str, text: str) -> str:
@@ -85,7 +85,7 @@ class AccessKeys:
 
 
 def chosen_token(file: Path | None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The token from the file, or else from the environment; None if there is none.
+    """Return the token from the file, or else from the environment; None if there is none.
 
     Never from the command line: every user of the machine can read the arguments of a process.
     """
@@ -106,7 +106,7 @@ def check_token(token: str) -> None:
 
 
 def _read(file: Path) -> str:
-    """The first line of a file that only its owner can read."""
+    """Return the first line of a file that only its owner can read."""
     try:
         descriptor = os.open(file, os.O_RDONLY | system.CLOSE_ON_EXEC | system.NO_WAIT)  # a pipe must not block us
         with os.fdopen(descriptor, "rb") as opened:
@@ -124,5 +124,5 @@ def _read(file: Path) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compare in constant time."""
+    """Compare two texts in constant time."""
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))

@@ -15,7 +15,7 @@ BACKLOG: Final = 1024
 
 
 def listen(host: str, ports: Sequence[int]) -> socket.socket:
-    """A socket on the first free port of these; 0 is any port."""
+    """Return a socket on the first free port of these; 0 is any port."""
     family, address = _resolve(host)
     for port in ports:
         # With its protocol named, asyncio turns off Nagle's algorithm, which would delay small answers by 40 ms.
@@ -34,12 +34,12 @@ def listen(host: str, ports: Sequence[int]) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The address it listens on."""
+    """Return the address that the socket listens on."""
     return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0])
 
 
 def names_of(host: str, listener: socket.socket) -> frozenset[str]:
-    """The host names that lead to this server."""
+    """Return the host names that lead to this server."""
     address = address_of(listener)
     names = set(LOOPBACK_NAMES) | {in_url(str(address)), in_url(host.lower())}
     if address.is_unspecified:
@@ -48,24 +48,24 @@ def names_of(host: str, listener: socket.socket) -> frozenset[str]:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The URL to open, without a trailing slash."""
+    """Return the URL to open, without a trailing slash."""
     address = listener.getsockname()[0]
-    shown = _own_address(listener) if address_of(listener).is_unspecified else address
-    return f"http://{in_url(shown)}:{listener.getsockname()[1]}"
+    host = _own_address(listener) if address_of(listener).is_unspecified else address
+    return f"http://{in_url(host)}:{listener.getsockname()[1]}"
 
 
 def in_url(host: str) -> str:
-    """A host as written in a URL."""
+    """Return a host as written in a URL."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _resolve(host: str) -> tuple[socket.AddressFamily, str]:
     try:
-        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+        resolved = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise UsageError(f"{host} is not an address of this machine", "leave out --host, or use 127.0.0.1") from error
     # `localhost` may be both; browsers try both, and IPv4 is everywhere.
-    family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    family, _, _, _, address = min(resolved, key=lambda entry: entry[0] != socket.AF_INET)
     return socket.AddressFamily(family), str(address[0])
 
 
@@ -78,7 +78,7 @@ def _cannot_listen(host: str, port: int, error: OSError) -> BackscrollError:
 
 
 def _own_address(listener: socket.socket) -> str:
-    """The address that other machines use, if we listen on all. No packet is sent to find out."""
+    """Return the address that other machines use, if we listen on all. No packet is sent to find out."""
     with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((DOCUMENTATION[listener.family], 9))

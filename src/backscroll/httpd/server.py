@@ -1,4 +1,4 @@
-"""How every HTTP server here runs uvicorn."""
+"""The uvicorn configuration of every HTTP server here."""
 
 from typing import Final, Literal
 
@@ -8,11 +8,11 @@ from starlette.types import ASGIApp
 from backscroll.httpd.connections import Connections
 
 PATIENCE: Final = 2
-"""How long responses may continue after Ctrl-C, in seconds."""
+"""Seconds that responses may continue after Ctrl-C."""
 
 
 def server_config(app: ASGIApp, connections: Connections, *, lifespan: Literal["on", "off"] = "off") -> uvicorn.Config:
-    """A quiet server over HTTP/1.1 with our limits."""
+    """Return a quiet server over HTTP/1.1 with our limits."""
     return uvicorn.Config(
         app,
         http=connections.protocol(),

@@ -1,4 +1,4 @@
-"""Whether this machine has other users, and whether a connection is another user's."""
+"""Other users of this machine, and connections that are theirs."""
 
 import sys
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def is_other_user(client: tuple[str, int] | None, server: tuple[str, int | None]
 
 
 def connected_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """The user id at the other end of a local connection; None if the system does not tell."""
+    """Return the user id at the other end of a local connection; None if the system does not tell."""
     for table in TABLES:
         try:
             lines = table.read_text(encoding="ascii").splitlines()[1:]

@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 
 MAX_SHARED: Final = 32
 MAX_SHARED_CHUNKS: Final = 60_000
-"""About 50 MB."""
+"""About 50 MB of chunks."""
 
 
 def archive_folder(settings: Settings) -> Path:
-    """The folder of a library's archive."""
+    """Return the folder of a library's archive."""
     return settings.archive or settings.library / "archive"
 
 
+def restore_sign(settings: Settings) -> Path:
+    """Return the file that exists while a backup is being restored, and stays if that is interrupted."""
+    return settings.library / "restoring"
+
+
 def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
-    """The archive of a library, open for writing; creates the library with private permissions."""
+    """Open the archive of a library for writing; creates the library with private permissions."""
     from backscroll.archive.rewriting import Writer
 
     private_folder(settings.library)
@@ -42,7 +47,7 @@ def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
 
 
 def find_archive(settings: Settings) -> Archive | None:
-    """The archive, if anything was ever kept. An unreadable archive is an error, not "nothing"."""
+    """Return the archive, if one was ever written. An unreadable archive is an error, not None."""
     try:
         archive = SHARED.open(archive_folder(settings))
     except NotADirectoryError:
@@ -71,7 +76,7 @@ class SharedArchives:
         self._open: OrderedDict[Path, tuple[tuple[object, ...], Archive]] = OrderedDict()
 
     def open(self, folder: Path) -> Archive:
-        """The current state of the archive in this folder."""
+        """Return the current state of the archive in this folder."""
         from backscroll.archive.archive import Archive
 
         with self._lock:
@@ -86,7 +91,7 @@ class SharedArchives:
             return before
 
     def _close_some(self) -> None:
-        """Let go of those that were used longest ago; the last one stays, however large it is."""
+        """Release the least recently used archives; the last one stays, however large it is."""
         chunks = sum(len(archive.chunks) for _, archive in self._open.values())
         while len(self._open) > 1 and (len(self._open) > MAX_SHARED or chunks > MAX_SHARED_CHUNKS):
             _, (_, archive) = self._open.popitem(last=False)
@@ -97,7 +102,7 @@ SHARED: Final = SharedArchives()
 
 
 def open_archive(settings: Settings) -> Archive:
-    """The archive; an error if there is none."""
+    """Return the archive; raises an error if there is none."""
     from backscroll.archive.archive import Archive
 
     archive = Archive(archive_folder(settings))

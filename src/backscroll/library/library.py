@@ -1,6 +1,6 @@
-"""A library that is open: its chats, what was said in them, and how to find it.
+"""An open library: its chats, their contents, and search.
 
-Every command loads this module, so what only some of them need is imported where it is used.
+Every command loads this module, so code that only some commands need is imported where it is used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Library:
         store: Store,
         *, keeps: bool = True, is_temporary: bool = False, only_chats: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """Without `keeps` the archive stays as it is; a temporary one writes nothing into the library's folder.
+        """Open a library. Without `keeps` the archive stays as it is; a temporary one writes nothing into the library's
+        folder.
+
         With `only_chats`, only these chats exist for it: on a team server, those that were shared.
         """
         self.settings = settings
@@ -63,7 +65,7 @@ class Library:
         self.store = store
         self._keeps, self._is_temporary, self._only_chats = keeps, is_temporary, only_chats
         self.growing: frozenset[str] | None = None
-        """Sessions whose files grew a moment ago, if the caller follows them; else we look at the files."""
+        """Sessions whose files grew a moment ago, if the caller follows them; else the files are checked."""
         self._discoveries: list[Discovery] | None = None
         self._catalogue = ""
 
@@ -73,17 +75,17 @@ class Library:
         return [Home(path, self.machine.id) for path in self._homes]
 
     def close(self) -> None:
-        """Close it."""
+        """Close the store of the library."""
         self.store.close()
 
     def discard(self) -> None:
-        """Close it and delete its index, for a library in a temporary folder."""
+        """Close the library and delete its index, for a library in a temporary folder."""
         self.store.discard()
 
     def clone(self) -> Library:
-        """The same library opened once more, for another thread."""
-        shown = self._only_chats
-        return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps, only_chats=shown)
+        """Open the library once more, for another thread."""
+        only_chats = self._only_chats
+        return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps, only_chats=only_chats)
 
     def __enter__(self) -> Self:
         return self
@@ -96,10 +98,7 @@ class Library:
     def refresh(
         self, *, with_text: bool, progress: Progress | None = None, is_enough: IsEnough = never
     ) -> Updated | None:
-        """Update it if anything changed; None if not. If another process is updating it, use it as it is.
-
-        The first time, until an update has read everything, `is_enough` may stop it after some of the newest files.
-        """
+        """Update the library if anything changed; None if not. If another process updates it, use its current state."""
         try:
             self._discoveries, is_due = look(self.store, self.settings, self.homes, self.machine)
             is_due = is_due or (with_text and self.store.within(EVERYTHING).pending().passages > 0)
@@ -116,7 +115,7 @@ class Library:
             return None
 
     def update(self, progress: Progress | None = None) -> Updated:
-        """Update it. Busy if another process is updating it."""
+        """Update the library. Raises Busy if another process is updating it."""
         self._discoveries = None
         return self._update(with_text=True, progress=progress)
 
@@ -150,11 +149,11 @@ class Library:
             self.store.close()
 
     def _settle_machine(self) -> None:
-        """Write down which machine this is, before anything is kept or read under its id."""
+        """Record the identity of this machine, before files are kept or read under its id."""
         if self._is_temporary:
             return
         machine = ensure_machine(self.settings.library)
-        if machine != self.machine:  # another process has written it since we looked
+        if machine != self.machine:  # another process has written it in between
             self.machine = machine
             self._discoveries = None
         if self._discoveries is None:
@@ -162,16 +161,15 @@ class Library:
 
     def renew(self) -> None:
         """Reload marks, live sessions and the archive, for long-lived libraries."""
-        for name in ("marks", "scope", "reader", "live", "has_other_machines"):
+        for name in ("marks", "scope", "reader", "live", "has_other_machines", "archive", "_sources"):
             self.__dict__.pop(name, None)
         self.machine = read_machine(self.settings.library)
-        self.__dict__.pop("_sources", None)
         self.store.renew()
 
     # Queries
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Every query in it is answered from the same state of the index, whatever is written meanwhile."""
+        """Answer every query inside from one state of the index, even if it is written in between."""
         return self.reader.snapshot()
 
     def search(
@@ -186,7 +184,7 @@ class Library:
         cursor: str = "",
         project: str = "",
     ) -> SearchResults:
-        """The chats that match a query, with their matching passages: after `offset` chats, or where a cursor points.
+        """Return the chats that match a query, with their matching passages: after `offset` chats, or from a cursor on.
 
         By relevance, chats of `project` rank a little higher.
         """
@@ -201,22 +199,22 @@ class Library:
     def chats(
         self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
     ) -> list[StoredChat]:
-        """The chats that match the fields of a query and have its words in their titles."""
+        """Return the chats that match the fields of a query and have its words in their titles."""
         order = _sort(sort, (*CHAT_SORTS, "relevance"))
         return self.reader.chats(self.parse(query), sort=order, limit=limit, offset=offset)
 
     def count_chats(self, query: str | Query = "") -> int:
-        """How many chats `chats` would give without a limit."""
+        """Return the number of chats that `chats` would return without a limit."""
         return self.reader.count_chats(self.parse(query))
 
     def find(self, name: str) -> StoredChat:
-        """The chat whose id (or a session, message or agent id in it) starts with `name`; its own ids come first."""
+        """Return the chat whose id (or a session, message or agent id in it) starts with `name`; its ids come first."""
         from backscroll.library.searching.by_id import chat_by_id
 
         return chat_by_id(self.reader, name)
 
     def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:
-        """A chat with all its messages, or without its records, only its structure."""
+        """Open a chat with all its messages, or without its records, only its structure."""
         from backscroll.library.opened_chat import open_chat
 
         stored = self.find(chat) if isinstance(chat, str) else chat
@@ -225,16 +223,16 @@ class Library:
         return open_chat(*known, sources, self.beside, self.machine, with_records=with_records)
 
     def machines_of(self, chat: StoredChat) -> tuple[str, ...]:
-        """The machines to name for a chat: none while everything is from this one."""
+        """Return the machines to name for a chat: none while everything is from this one."""
         return chat.machines if self.has_other_machines else ()
 
     @cached_property
     def has_other_machines(self) -> bool:
-        """Whether it shows anything of another machine than this."""
+        """Whether the library shows chats of another machine than this."""
         return any(not self.machine.is_own(machine) for machine, _ in self.reader.homes())
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
-        """The files of a chat that are no longer complete in a home or the archive: part of the chat cannot be shown.
+        """Return the files of a chat that are no longer complete in a home or the archive: part of the chat is missing.
 
         The archive has less of a file than the index has read if a line of its catalogue is damaged.
         """
@@ -242,7 +240,7 @@ class Library:
         return [Path(file.path) for file, source in files if source is None or _lacks_some(source, file.size)]
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
-        """The lines of a passage around the first match."""
+        """Return the lines of a passage around the first match."""
         from backscroll.library.searching.search import around, text_of
         from backscroll.query.snippets import Highlighter
 
@@ -250,24 +248,24 @@ class Library:
             return around(text_of(texts, hit), Highlighter(query), lines)
 
     def text(self, hit: Hit) -> str:
-        """The full text of a passage."""
+        """Return the full text of a passage."""
         from backscroll.library.searching.search import text_of
 
         with self.texts() as texts:
             return text_of(texts, hit)
 
     def similar(self, query: Query) -> list[str]:
-        """Indexed words similar to those of a query that are not."""
+        """Return indexed words similar to those of a query that are not indexed."""
         return [word for wanted in query.words for word in self.reader.similar(wanted)[:3]]
 
     def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> StatementResult:
-        """Run a read-only statement about the whole library, whichever homes are open."""
+        """Run a read-only statement about the whole library, regardless of the open homes."""
         if self._only_chats is not None:
             raise UsageError("what others share cannot be asked with SQL", "search it, or read a chat")
         return self.store.within(EVERYTHING).sql(statement, limit, seconds)
 
     def views(self) -> list[SqlView]:
-        """The documented views."""
+        """Return the documented SQL views."""
         return self.store.views()
 
     @property
@@ -288,36 +286,36 @@ class Library:
         return self.store.exists and self.store.noted("catalogue") is not None
 
     def pending_passages(self) -> int:
-        """Number of passages that are not searchable yet."""
+        """Return the number of passages that are not searchable yet."""
         return self.reader.pending().passages if self.store.exists else 0
 
     def index_size(self) -> int:
-        """The size of the index in bytes."""
+        """Return the size of the index in bytes."""
         return self.store.size()
 
     def totals(self) -> Totals:
-        """The number of chats and messages."""
+        """Return the number of chats and messages."""
         return self.reader.totals()
 
     def titles(self) -> dict[str, str]:
-        """The titles of all chats, by chat id."""
+        """Return the titles of all chats, by chat id."""
         return self.reader.reports(None).chat_titles()
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
-        """The costs of these answers in nanodollars, by message id; None if no price is known."""
+        """Return the costs of these answers in nanodollars, by message id; None if no price is known."""
         return {message: answer.cost for message, answer in self.reader.answer_costs(messages).items()}
 
     def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
-        """What the matches of a query have in common; `since` are times to count from, by name."""
+        """Return counts of common values among the matches of a query; `since` are times to count from, by name."""
         return self.reader.facets(query, {name: microseconds(time) or 0 for name, time in since.items()})
 
     def parse(self, query: str | Query) -> Query:
-        """The parsed query."""
+        """Parse a query in the user's time zone."""
         return parse(query, datetime.now().astimezone()) if isinstance(query, str) else query
 
     @cached_property
     def archive(self) -> Archive | None:
-        """What is kept."""
+        """The archive, if there is one."""
         self._catalogue = catalogue_stamp(self.settings)
         return find_archive(self.settings)
 
@@ -333,34 +331,34 @@ class Library:
 
     @cached_property
     def scope(self) -> Scope:
-        """What this library shows."""
+        """The homes and sessions that this library shows."""
         live = LiveSessions(self.homes, self.live, self.growing)
         return scope_of(self.store, self.homes, self.machine, self.marks, live, self._only_chats)
 
     @cached_property
     def reader(self) -> StoreReader:
-        """Answers every question to the index, within the scope."""
+        """The reader of the index, within the scope."""
         return self.store.within(self.scope)
 
     def source(self, name: str, size: int = 0) -> Source | None:
-        """A file by its id: as it is in a home, or what is kept of it.
+        """Return a file by its id: as it is in a home, or its kept copy.
 
-        `size` is how much of it the index has read. Where there is less, more may have been kept since we looked.
+        `size` is the number of bytes that the index has read. If the file is shorter, the archive may have grown.
         """
-        found = self._sources.find(name)
-        is_short = (found is None or found.size < size) and SourceKey.parse(name).path.endswith(".jsonl")
+        file = self._sources.find(name)
+        is_short = (file is None or file.size < size) and SourceKey.parse(name).path.endswith(".jsonl")
         if is_short and self._catalogue != catalogue_stamp(self.settings):
             for cached in ("archive", "_sources"):
                 self.__dict__.pop(cached, None)
-            found = self._sources.find(name)
-        return found
+            file = self._sources.find(name)
+        return file
 
     def beside(self, source: Source) -> list[Source]:
-        """The sidecars of a transcript."""
+        """Return the sidecars of a transcript."""
         return self._sources.beside(source)
 
     def _sources_of(self, chat: StoredChat) -> dict[str, Source]:
-        """The files of a chat, and the kept versions of those that shrank since they were indexed."""
+        """Return the files of a chat, and the kept versions of those that shrank since they were indexed."""
         sources: dict[str, Source] = {}
         for file in self.reader.files_of(chat.key):
             if source := self.source(file.source, file.size):
@@ -370,7 +368,7 @@ class Library:
         return sources
 
     def texts(self) -> Texts:
-        """Reads the texts of passages from the open homes and the archive."""
+        """Return a reader of the texts of passages from the open homes and the archive."""
         from backscroll.library.indexing.texts import Texts
 
         return Texts(self.source)

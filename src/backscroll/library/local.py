@@ -1,4 +1,4 @@
-"""The library of this machine: its store, and where it is."""
+"""The library of this machine: its store, and its place."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +17,10 @@ def local_library(
     keeps: bool = True,
     only_chats: Sequence[str] | None = None,
 ) -> Library:
-    """The library of these homes, with its index on this machine's disk.
+    """Open the library of these homes, with its index on this machine's disk.
 
     `index` is the folder of the index, if not the usual one; without `keeps` the archive is not changed; with
-    `only_chats` nothing but these chats is shown.
+    `only_chats` only these chats are shown.
     """
     store = LocalStore(index or index_folder(settings))
     is_temporary = index is not None and not keeps
@@ -28,5 +28,5 @@ def local_library(
 
 
 def index_folder(settings: Settings) -> Path:
-    """The folder of the index. Its content is private to the store."""
+    """Return the folder of the index. Its content is private to the store."""
     return settings.library / "index"

@@ -13,23 +13,23 @@ class MarkedChat(NamedTuple):
 
     id: str
     chat: StoredChat | None
-    """None if no chat of this library has such a session, or no longer has it."""
+    """None if this library has no chat with such a session, or no longer has it."""
     mark: Mark
 
 
 def sessions_of(stored: StoredChat) -> list[str]:
-    """The session ids that may carry a chat's marks; without any marks, the first is used."""
+    """Return the session ids that may carry a chat's marks; without any marks, the first is used."""
     return list(dict.fromkeys([stored.overview.id, *stored.overview.sessions]))
 
 
 def marked_chat(library: Library, stored: StoredChat) -> MarkedChat:
-    """The marks of one chat."""
+    """Return the marks of one chat."""
     return MarkedChat(stored.overview.id, stored, library.marks.of(sessions_of(stored)))
 
 
 def marked_chats(library: Library) -> list[MarkedChat]:
-    """Every marked chat, in the order of `list`, followed by marks without a chat in this library."""
-    found: dict[int, StoredChat] = {}
+    """Return every marked chat, in the order of `list`, followed by marks without a chat in this library."""
+    by_key: dict[int, StoredChat] = {}
     lost = []
     for session, mark in library.marks.chats.items():
         try:
@@ -37,8 +37,8 @@ def marked_chats(library: Library) -> list[MarkedChat]:
         except BackscrollError:
             lost.append(MarkedChat(session, None, mark))
         else:
-            found[stored.key] = stored
-    order = sorted(found.values(), key=_age)
+            by_key[stored.key] = stored
+    order = sorted(by_key.values(), key=_age)
     return [*(marked_chat(library, stored) for stored in order), *lost]
 
 

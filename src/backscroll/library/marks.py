@@ -1,10 +1,10 @@
-"""What the user adds to chats: pins, tags and notes; saved searches; and the budget of a month.
+"""The user's additions to chats: pins, tags and notes; saved searches; and the budget of a month.
 
 Marks cannot be derived from anything, so they are stored next to the archive, in one small JSON file that people can
 read. Only this module knows that file.
 
-A mark is stored under the id of one session of its chat, and a chat has the marks of all its sessions. So nothing is
-lost when an older session turns up, or when two chats turn out to be one. Removing a mark removes it from all sessions.
+A mark is stored under the id of one session of its chat, and a chat has the marks of all its sessions. So no mark is
+lost when an older session is added, or when two chats are joined. Removing a mark removes it from all sessions.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from backscroll.errors import UsageError
 from backscroll.library.own_file import OwnFile, readable_json
 
 Answer = TypeVar("Answer")
@@ -41,14 +42,14 @@ class Marks(Struct, kw_only=True):
     chats: dict[str, Mark] = field(default_factory=dict)
     searches: dict[str, str] = field(default_factory=dict)
     budget: float | None = None
-    """What a month may cost, in US dollars."""
+    """Budget of a month, in US dollars."""
 
     def pinned(self) -> frozenset[str]:
-        """The sessions whose chats are pinned."""
+        """Return the sessions whose chats are pinned."""
         return frozenset(session for session, mark in self.chats.items() if mark.pinned)
 
     def tagged(self) -> dict[str, frozenset[str]]:
-        """The sessions by the tags of their chats, in lower case."""
+        """Return the sessions by the tags of their chats, in lower case."""
         tags = {tag.lower() for mark in self.chats.values() for tag in mark.tags}
         return {
             tag: frozenset(
@@ -58,15 +59,15 @@ class Marks(Struct, kw_only=True):
         }
 
     def of(self, sessions: Sequence[str]) -> Mark:
-        """The marks of the chat with these sessions; notes in the order they were made."""
-        found = self._of(sessions)
+        """Return the marks of the chat with these sessions; notes in the order they were made."""
+        own = self._of(sessions)
         tags: dict[str, str] = {}
-        for tag in (tag for mark in found for tag in mark.tags):
+        for tag in (tag for mark in own for tag in mark.tags):
             tags.setdefault(tag.lower(), tag)
         return Mark(
-            pinned=any(mark.pinned for mark in found),
+            pinned=any(mark.pinned for mark in own),
             tags=list(tags.values()),
-            notes=sorted((note for mark in found for note in mark.notes), key=lambda note: note.at),
+            notes=sorted((note for mark in own for note in mark.notes), key=lambda note: note.at),
         )
 
     def pin(self, sessions: Sequence[str], *, undo: bool = False) -> bool:
@@ -115,27 +116,37 @@ class Marks(Struct, kw_only=True):
         return [self.chats[session] for session in dict.fromkeys(sessions) if session in self.chats]
 
     def _one(self, sessions: Sequence[str]) -> Mark:
-        """Where to add marks of a chat: to its existing marks, otherwise to its oldest session."""
+        """Return the mark to change for a chat: an existing one, otherwise a new one of its oldest session."""
         return next(iter(self._of(sessions)), None) or self.chats.setdefault(sessions[0], Mark())
 
 
 def read_marks(library: Path) -> Marks:
-    """The saved marks; an error if the file cannot be read, because there is no other copy."""
+    """Return the saved marks; raises an error if the file cannot be read, because there is no other copy."""
     return _file(library).read()
 
 
 def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
     """Change the marks atomically: readers see the old or the new state."""
-    return _file(library).change(change, _write)
+    path = library / FILE
+    most = max(MAX_BYTES, path.stat().st_size if path.exists() else 0)
+
+    def write(marks: Marks) -> bytes:
+        data = _write(marks)
+        if len(data) > most:
+            message = f"your pins, tags, notes and saved searches would take more than {MAX_BYTES:,} bytes"
+            raise UsageError(message, "remove some first")
+        return data
+
+    return _file(library).change(change, write)
 
 
 def new_note(text: str, now: datetime | None = None) -> Note:
-    """A new note."""
+    """Return a new note, with the current time."""
     return Note(text=_plain_text(text), at=(now or datetime.now(UTC)).isoformat(timespec="seconds"))
 
 
 def as_plain(mark: Mark) -> dict[str, Any]:
-    """A mark as JSON."""
+    """Return a mark as plain data for JSON."""
     return {
         "pinned": mark.pinned,
         "tags": mark.tags,
@@ -151,13 +162,15 @@ def _write(marks: Marks) -> bytes:
     marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
     data = msgspec.to_builtins(marks)
     if marks.budget is None:
-        del data["budget"]  # versions that know no budget can go on reading and writing the file
+        del data["budget"]  # versions without budgets can still read and write the file
     return readable_json(data)
 
 
 def _plain_text(text: str) -> str:
-    """The typed text without invalid bytes: the file must stay readable."""
+    """Return the typed text without invalid bytes: the file must stay readable."""
     return text.encode("utf-8", "replace").decode().strip()
 
 
 FILE: Final = "marks.json"
+MAX_BYTES: Final = 8_000_000
+"""Limit, because every page reads the marks. A file that is longer already must only not grow."""

@@ -1,7 +1,7 @@
 """A small JSON file in the library that only the user's actions change: marks, or saved prompts.
 
-It cannot be derived from anything. So it is changed under a lock and replaced in one step, it is never written by a
-version that would lose a key, and a file that cannot be read is an error.
+Its content cannot be derived from anything. So it is changed under a lock and replaced in one step, it is never written
+by a version that would lose a key, and a file that cannot be read is an error.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from backscroll.disk import FileLock, private_folder, write_private
+from backscroll.disk import FileLock, private_folder, read_own, write_private
 from backscroll.errors import BackscrollError
 
 LOCK_SECONDS: Final = 2.0
@@ -26,11 +26,11 @@ class OwnFile(Generic[Content]):
         self._path, self._kind, self._what = path, kind, what
 
     def read(self) -> Content:
-        """The content; empty if there is no file."""
+        """Return the content; empty if there is no file."""
         return self._read()[0]
 
     def change(self, change: Callable[[Content], Answer], write: Callable[[Content], bytes]) -> Answer:
-        """Change the content atomically: readers see the old or the new state. `write` gives the bytes of a content."""
+        """Change the content atomically: readers see the old or the new state. `write` encodes the content."""
         private_folder(self._path.parent)
         busy = f"another process is changing {self._what}"
         with FileLock(self._path.with_suffix(".lock"), busy, "try again in a moment", wait=LOCK_SECONDS):
@@ -43,9 +43,9 @@ class OwnFile(Generic[Content]):
         return answer
 
     def _read(self) -> tuple[Content, Any]:
-        """The content, and the same as plain JSON."""
+        """Return the content, decoded and as plain JSON."""
         try:
-            data = self._path.read_bytes()
+            data = read_own(self._path)
             return msgspec.json.decode(data, type=self._kind), msgspec.json.decode(data)
         except (FileNotFoundError, NotADirectoryError):
             return self._kind(), {}
@@ -55,13 +55,13 @@ class OwnFile(Generic[Content]):
 
 
 def readable_json(value: Any) -> bytes:  # noqa: ANN401 - whatever msgspec can write
-    """JSON for a file that people may read."""
+    """Return JSON for a file that people may read."""
     text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2)
     return (text + "\n").encode("utf-8", "replace")
 
 
 def unknown_key(written: Any, value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """A key in plain JSON that is lost in the value that was decoded from it."""
+    """Return a key in plain JSON that the value decoded from it lacks; None if there is none."""
     if isinstance(value, msgspec.Struct):
         if unknown := written.keys() - set(value.__struct_fields__):
             return str(min(unknown))

@@ -10,13 +10,13 @@ from backscroll.library.library import Library
 from backscroll.settings import Settings
 
 MAX_IDLE: Final = 2
-"""How many idle libraries are kept. Each may hold another state of the archive and the text index: 45 MB with 300,000
-rows and 55,000 captures. Opening one takes 12 ms.
+"""Number of idle libraries that are kept. Each may hold another state of the archive and the text index: 45 MB with
+300,000 rows and 55,000 captures. Opening one takes 12 ms.
 """
 
 
 LibraryOpener = Callable[[Settings, Sequence[Home]], Library]
-"""Opens a library, with the store that it has: `local_library` for one on this machine."""
+"""A function that opens a library with its store: `local_library` for one on this machine."""
 
 
 class Pool:
@@ -25,7 +25,7 @@ class Pool:
     def __init__(
         self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener, *, closes_idle: bool = False
     ) -> None:
-        """With `closes_idle`, libraries that wait for a reader hold no connection to a database."""
+        """Create a pool. With `closes_idle`, idle libraries hold no connection to a database."""
         self._closes_idle = closes_idle
         self.settings = settings
         self.homes = list(homes)
@@ -36,7 +36,7 @@ class Pool:
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library for exclusive use, with a fresh view of marks and live sessions."""
+        """Lend a library for exclusive use, with a fresh view of marks and live sessions."""
         with self._lock:
             library = self._idle.pop() if self._idle else None
         library = library or self.open()
@@ -45,7 +45,7 @@ class Pool:
             yield library
         finally:
             if self._closes_idle:
-                library.close()  # it opens again by itself
+                library.close()  # it opens again on its next use
             with self._lock:
                 is_kept = len(self._idle) < MAX_IDLE and not self._is_closed
                 if is_kept:
@@ -54,7 +54,7 @@ class Pool:
                 library.close()
 
     def open(self) -> Library:
-        """A library that the caller closes, for threads that keep one."""
+        """Open a library that the caller closes, for threads that keep one."""
         return self._opener(self.settings, self.homes)
 
     def close(self) -> None:

@@ -15,28 +15,28 @@ def postgres_library(
     settings: Settings, address: str, number: int, *, keeps: bool = True, only_chats: Sequence[str] | None = None,
     sql_login: str | None = None,
 ) -> Library:  # fmt: skip
-    """The library of a person, whose rows in the database have this number; no home of this machine is part of it.
+    """Open the library of a person, by the number of their rows in the database; it includes no home of this machine.
 
-    Without `keeps` the archive is not changed; with `only_chats` nothing but these chats is shown.
+    Without `keeps` the archive is not changed; with `only_chats` only these chats are shown.
     """
     return Library(settings, [], postgres_store(address, number, sql_login), keeps=keeps, only_chats=only_chats)
 
 
 def postgres_store(address: str, number: int, sql_login: str | None = None) -> Store:
-    """The index of a person, whose rows in the database have this number. `sql_login` is the address for their SQL."""
+    """Open the index of a person, by the number of their rows. `sql_login` is the address for their SQL."""
     return PgStore(address, number, sql_login)
 
 
 def shared_store(address: str, shared: Mapping[int, Set[str]]) -> Store:
-    """The chats that people share, by the numbers of these people, as one index; to be read."""
+    """Open the chats that people share, by the numbers of these people, as one index; read-only."""
     return SharedStore(address, shared)
 
 
 def sums_of_people(address: str, numbers: Iterable[int]) -> AbstractContextManager[PeopleSums]:
-    """What the indexes of people add up to, by the numbers of these people."""
+    """Open the sums over the indexes of people, by the numbers of these people."""
     return people_sums(address, numbers)
 
 
 def outdated_libraries(address: str) -> list[int]:
-    """The numbers of the people whose index an older version made: it should be rebuilt."""
+    """Return the numbers of the people whose index an older version made: it should be rebuilt."""
     return outdated(address)

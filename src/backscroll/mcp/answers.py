@@ -9,10 +9,10 @@ from msgspec import Meta, Struct
 from backscroll.library.memory.budget import tokens_of
 
 MIN_PIECE_LENGTH: Final = 40
-"""A shorter piece of a text is not worth returning, unless nothing more fits."""
+"""Shortest piece of a text worth returning, unless nothing more fits."""
 
 LARGER: Final = "use a larger max_tokens, or read around a message with read"
-"""How to get the rest of an answer without pages."""
+"""Advice on how to get the rest of an answer without pages."""
 
 Quoted = Annotated[str, Meta(description="A framed quotation; simple names have no frame.")]
 Time = Annotated[str, Meta(description="UTC.")]
@@ -31,7 +31,7 @@ Made = TypeVar("Made", bound=ToolAnswer)
 
 
 def rest_of(reached: int, total: int, what: str = "more") -> str:
-    """How to get the next page; empty if there is none."""
+    """Return how to get the next page; empty if there is none."""
     return f"{total - reached} {what}: call again with offset={reached}" if reached < total else ""
 
 
@@ -41,7 +41,7 @@ def fit(
     max_tokens: int,
     length_of: Callable[[int], int] = lambda _: 0,
 ) -> Made:
-    """The longest answer that fits.
+    """Return the longest answer that fits.
 
     `make(count, last)` makes it from the first `count` items, the last one cut to `last` characters if given.
     `length_of` is the length of an item's text; 0 for an item that cannot be cut.
@@ -73,7 +73,7 @@ def fit(
 
 
 def _bare(answer: Made) -> Made:
-    """An answer without items: not even one fits."""
+    """Return the answer without items: not even the first fits."""
     fields = msgspec.structs.asdict(answer)
     empty: dict[str, Any] = {name: [] for name, value in fields.items() if isinstance(value, list)}
     rest = "Nothing fits: call again with a larger max_tokens."
@@ -90,12 +90,12 @@ def fits(answer: ToolAnswer, max_tokens: int) -> bool:
 
 
 def plain_of(answer: ToolAnswer) -> dict[str, Any]:
-    """An answer as plain data."""
+    """Return an answer as plain data."""
     return msgspec.to_builtins(answer)  # type: ignore[no-any-return]
 
 
 def text_of(plain: dict[str, Any]) -> str:
-    """The same as compact text, for clients that show their model only text."""
+    """Return plain data as compact text, for clients that show their model only text."""
     lines = [plain["note"]]
     for name, value in plain.items():
         if name not in LAST and name != "note":
@@ -122,7 +122,7 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:  # noqa: ANN401 - w
 
 
 def _fields(value: dict[str, Any], indent: str) -> list[str]:
-    """Short fields on one line, the others below."""
+    """Return short fields on one line, the others below."""
     short = [
         f"{name} {_scalar(item)}"
         for name, item in value.items()
@@ -146,7 +146,7 @@ LONG_FIELDS: Final = frozenset({"text", "error"})
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:
-    """The JSON Schema of a struct, with the struct itself at the root, as the protocol requires."""
+    """Return the JSON Schema of a struct, with the struct itself at the root, as the protocol requires."""
     whole = msgspec.json.schema(kind)
     definitions = whole["$defs"]
     root = definitions.pop(whole["$ref"].rpartition("/")[2])

@@ -35,7 +35,7 @@ Arguments = TypeVar("Arguments", bound=ToolArguments)
 
 
 def read_arguments(kind: type[Arguments], given: dict[str, Any] | None) -> Arguments:
-    """The arguments of a call, or an error that says which one is wrong."""
+    """Return the arguments of a call, or raise an error that says which one is wrong."""
     # Some clients send null for omitted arguments.
     named = {name: value for name, value in (given or {}).items() if value is not None}
     try:

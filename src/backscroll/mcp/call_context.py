@@ -1,4 +1,4 @@
-"""What a tool call uses: the library, the caller, and the frame for quotations."""
+"""The context of a tool call: the library, the caller, and the frame for quotations."""
 
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -26,29 +26,29 @@ class CallContext(NamedTuple):
     caller: AskingSession
     frame: Frame
     others: tuple[Library, ...] = ()
-    """On a team server: libraries with what others share."""
+    """On a team server: libraries with shared chats of others."""
 
     def query(self, text: str, *, include_current: bool, project: str = "", since: str = "", until: str = "") -> Query:
-        """A query, without the caller's own chat."""
-        asked = self.library.parse(text)
-        parts: list[Part] = list(asked.root.parts)
+        """Return a query without the caller's own chat."""
+        parsed = self.library.parse(text)
+        parts: list[Part] = list(parsed.root.parts)
         left_out = sorted(self.left_out(include_current=include_current))
         parts += [Not(Field("session", "=", session)) for session in left_out]
         if project and project not in EVERYWHERE:
             parts.append(Field("project", "=", project))
         parts += times(*window_of(since, until))
-        return Query(asked.text, All(tuple(parts)), asked.notes)
+        return Query(parsed.text, All(tuple(parts)), parsed.notes)
 
     def asked(self, query: str = "", since: str = "", until: str = "") -> ReportRequest:
-        """The scope of a report."""
+        """Return the scope of a report."""
         return ReportRequest(self.library.parse(query) if query else None, *window_of(since, until))
 
     def left_out(self, *, include_current: bool) -> frozenset[str]:
-        """The sessions to leave out."""
+        """Return the sessions to leave out."""
         return frozenset() if include_current else self.caller.sessions
 
     def find(self, name: str) -> StoredChat:
-        """The chat with this id."""
+        """Return the chat with this id."""
         try:
             return self.library.find(name)
         except NothingFound:
@@ -59,21 +59,21 @@ class CallContext(NamedTuple):
             raise UsageError(f"several ids start with {name}", "give a longer prefix") from None
 
     def own_chats(self) -> frozenset[str]:
-        """The chats that the caller is in."""
-        found = set()
+        """Return the chats that the caller is in."""
+        ids = set()
         for session in self.caller.sessions:
             try:
-                found.add(self.library.find(session).overview.id)
+                ids.add(self.library.find(session).overview.id)
             except (NothingFound, UsageError):
                 continue
-        return frozenset(found)
+        return frozenset(ids)
 
     def machines_of(self, chat: StoredChat) -> list[str]:
-        """The machines to name for a chat: none while everything is from this one."""
+        """Return the machines to name for a chat: none while everything is from this machine."""
         return [name for machine in self.library.machines_of(chat) if (name := name_of(machine))]
 
     def pending(self) -> str:
-        """What is not indexed yet, if anything, and why."""
+        """Return a note on passages that are not indexed yet, if any, and why."""
         if not self.library.is_indexed:
             return "The library is being built for the first time: try again in a minute."
         if self.pool.trouble:
@@ -91,13 +91,13 @@ class CallContext(NamedTuple):
 
 
 def window_of(since: str, until: str) -> tuple[datetime | None, datetime | None]:
-    """The start and end of a period; None where it is open."""
+    """Return the start and end of a period; None where it is open."""
     now = datetime.now().astimezone()
     return parse_moment(since, now) if since else None, parse_moment(until, now, end=True) if until else None
 
 
 def utc_minutes(when: datetime | None) -> str | None:
-    """A time as answers show it: UTC, to the minute."""
+    """Return a time as answers show it: UTC, to the minute."""
     if when is None:
         return None
     try:

@@ -25,7 +25,7 @@ class CallThreads:
         self._free = anyio.Semaphore(AT_ONCE)
 
     async def run(self, call: Callable[[], Made]) -> Made:
-        """What a call returns or raises. If no one waits for it any more, it finishes unnoticed."""
+        """Return what a call returns, or raise its error. If no one waits for it any more, it finishes unnoticed."""
         token, done = current_token(), anyio.Event()
         made: list[Made] = []
         failed: list[BaseException] = []

@@ -4,7 +4,8 @@ from itertools import chain
 
 import msgspec
 
-from backscroll.conversation.agents import Agent
+from backscroll.conversation.agents import Agent, by_call
+from backscroll.conversation.branch_paths import branch_of_session
 from backscroll.conversation.messages import Message
 from backscroll.errors import NothingFound
 from backscroll.library.chats.branch_messages import BranchMessages
@@ -15,11 +16,11 @@ from backscroll.render.parts import PartFilter, call_title, diff_of, parts_of, r
 
 LONGEST_ERROR = 200
 AT_ONCE = 16
-"""How many messages are read at a time."""
+"""Number of messages read at a time."""
 
 
 class ReadTarget(msgspec.Struct, frozen=True):
-    """What to read: a branch of a chat or one of its agents, and optionally a message in it."""
+    """A branch of a chat or one of its agents to read, and optionally a message in it."""
 
     reader: ChatReader
     branch_messages: BranchMessages
@@ -29,7 +30,7 @@ class ReadTarget(msgspec.Struct, frozen=True):
 
 
 class MessageText(msgspec.Struct, frozen=True):
-    """A message as text."""
+    """A message of a chat as text."""
 
     number: int
     uuid: str | None
@@ -37,28 +38,30 @@ class MessageText(msgspec.Struct, frozen=True):
     text: str
 
 
-def open_chat(context: CallContext, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> ReadTarget:
-    """Find what to read; `name` may also be the id of an agent or a message."""
+def open_chat(context: CallContext, name: str, *, branch: int = 0, agent: str = "", message: str = "") -> ReadTarget:
+    """Find the branch or agent to read; `name` may also be the id of an agent or a message. Branch 0 is that of a
+    session."""
     stored = context.find(name)
     reader = context.pool.browse(context.library, stored)
-    is_chat = any(one.startswith(name.lower()) for one in (stored.overview.id, *stored.overview.sessions))
+    is_chat = any(known.startswith(name.lower()) for known in (stored.overview.id, *stored.overview.sessions))
     if not is_chat and not agent and not message:
         agent, message = (name, "") if _agents(reader, name) else ("", name)
     if agent:
-        found = _agents(reader, agent)
-        if len(found) != 1:
+        agents = _agents(reader, agent)
+        if len(agents) != 1:
             raise NothingFound(
-                f"{len(found)} agents of this chat match {agent}", "leave out agent; tool calls name their agents"
+                f"{len(agents)} agents of this chat match {agent}", "leave out agent; tool calls name their agents"
             )
-        branch_messages = reader.agent_branch(found[0])
+        branch_messages = reader.agent_branch(agents[0])
         return ReadTarget(
             reader,
             branch_messages,
             0,
-            found[0],
+            agents[0],
             branch_messages.message_with(_whole(branch_messages, message)) if message else None,
         )
     if not message:
+        branch = branch or branch_of_session(reader.chat, name)
         return ReadTarget(reader, reader.branch_messages(branch), branch)
     return _at_message(reader, message)
 
@@ -77,15 +80,15 @@ def _at_message(reader: ChatReader, message: str) -> ReadTarget:
 
 
 def _whole(branch_messages: BranchMessages, begin: str) -> str:
-    """The only id with this prefix."""
+    """Return the message with the only id that has this prefix; the prefix itself if there are none or several."""
     if branch_messages.message_with(begin) is not None:
         return begin
     names = {
         name for entry in branch_messages.entries for row in entry.rows for name in (row.uuid, row.message_id) if name
     }
     names |= {row.uuid for row in branch_messages.result_rows()}
-    found = {branch_messages.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
-    return found.pop() or begin if len(found) == 1 else begin
+    keys = {branch_messages.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
+    return keys.pop() or begin if len(keys) == 1 else begin
 
 
 def _agents(reader: ChatReader, name: str) -> list[Agent]:
@@ -96,9 +99,10 @@ def _agents(reader: ChatReader, name: str) -> list[Agent]:
 def message_texts(
     context: CallContext, place: ReadTarget, numbers: list[int], *, thinking: bool, most: int
 ) -> list[MessageText]:
-    """Messages as texts, in the given order, until `most` characters are reached."""
-    agents = {agent.call.id: agent.id for agent in place.reader.chat.agents if agent.call}
-    found: list[MessageText] = []
+    """Return messages as texts, in the given order, until `most` characters are reached."""
+    started = by_call(place.reader.chat.agents)
+    agents = {call: ", agent ".join(agent.id for agent in called) for call, called in started.items()}
+    items: list[MessageText] = []
     length = 0
     for start in range(0, len(numbers), AT_ONCE):
         chunk = numbers[start : start + AT_ONCE]
@@ -108,15 +112,15 @@ def message_texts(
         for number in chunk:
             if number in texts:
                 message, text = texts[number]
-                found.append(MessageText(number, name_of(message.key), message, text))
+                items.append(MessageText(number, name_of(message.key), message, text))
                 length += len(text)
         if length > most:
             break
-    return found
+    return items
 
 
 def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
-    """The text of a message, and a line for each of its tool calls."""
+    """Return the text of a message, and a line for each of its tool calls."""
     parts = parts_of([message], PartFilter("none", thinking))
     lines = [": ".join(piece for piece in (part.title, part.text) if piece) for part in parts]
     for call in message.calls.values():
@@ -129,10 +133,10 @@ def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
 
 
 def output_of(message: Message, call_id: str) -> str | None:
-    """The input and output of a tool call; None if it is not in this message."""
+    """Return the input and output of a tool call; None if it is not in this message."""
     call = message.calls.get(call_id)
     if call is None:
         return None
-    given = call.block.input
-    asked = bytes(given).decode("utf-8", "replace") if given else ""
-    return f"{call.name} {call.state}\ninput: {asked}\noutput: {diff_of(call) or result_text(call)}"
+    raw = call.block.input
+    request = bytes(raw).decode("utf-8", "replace") if raw else ""
+    return f"{call.name} {call.state}\ninput: {request}\noutput: {diff_of(call) or result_text(call)}"

@@ -18,13 +18,13 @@ from backscroll.settings import Settings
 PAUSE: Final = 3.0
 """Seconds between two updates. Without calls there are no updates."""
 PATIENCE: Final = 1.0
-"""How long a call waits for an update: nearly always there is little to read."""
+"""Seconds that a call waits for an update: nearly always there is little to read."""
 
 log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):  # noqa: N818 - it never leaves this module
-    """The server is stopping."""
+    """Raised in an update when the server is stopping."""
 
 
 class RefreshedPool(Pool):
@@ -38,22 +38,22 @@ class RefreshedPool(Pool):
         self._stopped = threading.Event()
         self._looked = float("-inf")
         self.trouble = ""
-        """Why the last update failed; empty if it succeeded."""
+        """Error of the last update; empty if it succeeded."""
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library for one call, up to date if that does not take long."""
+        """Yield a library for one call, up to date if that does not take long."""
         self._wait_until_fresh()
         with super().library() as library:
             yield library
 
     def browse(self, library: Library, stored: StoredChat) -> ChatReader:
-        """A reader for a chat; the last one is reused if the chat has not changed."""
-        found = self._read
-        if found is None or found.stored != stored:
-            self._read = found = ChatReader(library, stored)
-        return found
+        """Return a reader for a chat; the last one is reused if the chat has not changed."""
+        reader = self._read
+        if reader is None or reader.stored != stored:
+            self._read = reader = ChatReader(library, stored)
+        return reader
 
     # Keeping it fresh
 
@@ -108,16 +108,16 @@ class RefreshedPool(Pool):
 
 
 class StopCheck:
-    """Progress that interrupts an update when the server stops. What was read so far is kept."""
+    """Progress that interrupts an update when the server stops. The part that was read is kept."""
 
     def __init__(self, stopped: threading.Event) -> None:
         self._stopped = stopped
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:  # noqa: ARG002
-        """A new task starts."""
+        """Check for the stop when a new task starts."""
         self.add(0)
 
     def add(self, count: int) -> None:  # noqa: ARG002
-        """Add to the progress."""
+        """Check for the stop as the task goes on."""
         if self._stopped.is_set():
             raise Stopped

@@ -1,4 +1,4 @@
-"""Prompt templates: what a user can have an agent do with the tools."""
+"""Prompt templates: tasks that a user can give an agent with the tools."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from backscroll.mcp.quoting import one_line
 
 
 class PromptParameter(NamedTuple):
-    """A parameter of a prompt."""
+    """A parameter of a prompt template."""
 
     name: str
     description: str
@@ -16,7 +16,7 @@ class PromptParameter(NamedTuple):
 
 
 class PromptTemplate(NamedTuple):
-    """A prompt."""
+    """A prompt that clients list."""
 
     title: str
     description: str
@@ -25,7 +25,7 @@ class PromptTemplate(NamedTuple):
 
 
 def prompt_text(name: str, given: dict[str, str]) -> str:
-    """The text of a prompt."""
+    """Return the text of a prompt."""
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise UsageError(f"unknown prompt {one_line(name)}", f"use one of {', '.join(PROMPTS)}")

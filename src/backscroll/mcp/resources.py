@@ -27,24 +27,24 @@ class ChatResource(NamedTuple):
 
 
 def recent_chats(context: CallContext) -> list[ChatResource]:
-    """Recent chats, those of the caller's project first."""
+    """Return recent chats, those of the caller's project first."""
     if not context.library.is_indexed:
         return []
     chats = context.library.chats(limit=MAX_LISTED * 4)
     chats.sort(key=lambda stored: not context.caller.is_at(stored.overview.project))
-    found = []
+    resources = []
     for stored in chats:
         about = stored.overview
         if name_of(about.id) is not None:
             title = one_line(about.title.translate(QUOTES))
             project = one_line((about.project or "-").translate(QUOTES))
             description = f"a chat in “{project}”, last active {utc_minutes(about.last_active) or 'unknown'}"
-            found.append(ChatResource(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
-    return found[:MAX_LISTED]
+            resources.append(ChatResource(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
+    return resources[:MAX_LISTED]
 
 
 def help_text() -> str:
-    """Queries and reports in full, from the tables that the parser and the reports themselves use."""
+    """Return the help on queries and reports in full, from the tables that the parser and the reports use."""
     from backscroll.library.analytics.report_kinds import KINDS
 
     grouped = [
@@ -55,7 +55,7 @@ def help_text() -> str:
 
 
 def read_address(context: CallContext, uri: str) -> str:
-    """The contents of a resource, as framed text; the help is our own."""
+    """Return the contents of a resource, as framed text; the help is our own."""
     if uri == HELP:
         return help_text()
     match = ADDRESS.fullmatch(uri)
@@ -71,7 +71,7 @@ ADDRESS: Final = re.compile(
     r"(?:/message/(?P<message>[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}))?"
 )
 QUOTES: Final = str.maketrans({"“": "'", "”": "'", '"': "'"})
-"""Titles are listed in quotation marks, and must not close them."""
+"""Replacements for quotation marks: titles are listed in quotation marks, and must not close them."""
 QUERIES: Final = (
     "Queries of search, timeline and stats",
     "",

@@ -9,23 +9,24 @@ from backscroll.mcp.prompts import PROMPTS
 from backscroll.mcp.quoting import one_line
 
 PREFIX: Final = "saved:"
-"""Begins the name of a saved prompt whose own name is that of one of ours."""
+"""Prefix of a saved prompt whose own name is that of one of ours."""
 LONGEST_DESCRIPTION: Final = 200
 
 
 def listed_name(prompt: SavedPrompt) -> str:
-    """What a client calls a prompt."""
+    """Return the name of a prompt that clients list."""
     return f"{PREFIX}{prompt.key}" if prompt.key in PROMPTS else prompt.key
 
 
 def description_of(prompt: SavedPrompt) -> str:
-    """What a client shows of a prompt, and whose it is."""
-    told = one_line(prompt.description or prompt.text, LONGEST_DESCRIPTION)
-    return f"{told} (shared by {prompt.owner})" if prompt.owner else told
+    """Return the description of a prompt that clients show, with its owner."""
+    summary = one_line(prompt.description or prompt.text, LONGEST_DESCRIPTION)
+    return f"{summary} (shared by {prompt.owner})" if prompt.owner else summary
 
 
 def saved_prompt_text(prompts: PromptCollection, name: str, given: dict[str, str]) -> tuple[SavedPrompt, str]:
-    """A prompt and its text with these values, counted as a use; an error if there is none or a value is missing."""
+    """Return a prompt and its text with these values, and count a use; raise an error if there is none or a value is
+    missing."""
     key = name.removeprefix(PREFIX) if name.removeprefix(PREFIX) in PROMPTS else name
     prompt = prompts.find(key)
     text = prompt.filled(given)

@@ -55,14 +55,14 @@ class RequestHandlers:
     """Answers a client. `is_child`: the client started this process, so its session and folder are known."""
 
     def __init__(self, pool: RefreshedPool | None, *, is_child: bool) -> None:
-        """Without a pool, `ask` must be another one: on a team server it depends on who asks."""
+        """Take None as `pool` only if `ask` is overridden: on a team server the library depends on who asks."""
         self._pool = pool
         self._is_child = is_child
         self._roots: dict[str | None, str | None] = {}
         self._threads = CallThreads()
 
     def server(self) -> Server[Any]:
-        """The SDK's server with our handlers."""
+        """Return the SDK's server with our handlers."""
         return Server(
             "backscroll",
             version=__version__,
@@ -86,7 +86,7 @@ class RequestHandlers:
             return tool.run(call, read_arguments(tool.arguments, params.arguments))
 
         try:
-            made = plain_of(await self.ask(context, answer))
+            made = plain_of(await self.ask(context, answer, tool.name))
         except BackscrollError as error:
             return _error_result(f"{error.message}\nnext: {error.hint}")
         except Exception:
@@ -100,9 +100,13 @@ class RequestHandlers:
             resources=[types.Resource(uri=HELP, name="help", title="Queries and reports", mime_type="text/plain")]
             + [
                 types.Resource(
-                    uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type="text/plain"
+                    uri=resource.uri,
+                    name=resource.name,
+                    title=resource.title,
+                    description=resource.description,
+                    mime_type="text/plain",
                 )
-                for one in listed
+                for resource in listed
             ]
         )
 
@@ -125,27 +129,27 @@ class RequestHandlers:
         return types.ListPromptsResult(prompts=[*_own_prompts(), *map(_listed, saved)])
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        given = params.arguments or {}
+        inputs = params.arguments or {}
         try:
             if params.name in PROMPTS:
-                description, text = PROMPTS[params.name].description, prompt_text(params.name, given)
+                description, text = PROMPTS[params.name].description, prompt_text(params.name, inputs)
             else:
-                found, text = await anyio.to_thread.run_sync(
-                    lambda: saved_prompt_text(self.prompts(context), params.name, given)
+                saved, text = await anyio.to_thread.run_sync(
+                    lambda: saved_prompt_text(self.prompts(context), params.name, inputs)
                 )
-                description = description_of(found)
+                description = description_of(saved)
         except BackscrollError as error:
             raise MCPError(types.INVALID_PARAMS, f"{one_line(error.message, 200)}: {error.hint}") from error
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=description, messages=[message])
 
     def prompts(self, _: Context) -> PromptCollection:
-        """The saved prompts of the person who asks."""
+        """Return the saved prompts of the person who asks."""
         assert self._pool is not None  # noqa: S101 - or this is another method
         return PromptFile(self._pool.settings.library)
 
-    async def ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
-        """Run a handler with a library, in a thread."""
+    async def ask(self, context: Context, answer: Callable[[CallContext], Made], _: str = "") -> Made:
+        """Run a handler with a library, in a thread; the handler of a tool comes with the tool's name."""
         root, pool = await self._root(context), self._pool
         assert pool is not None  # noqa: S101 - or this is another method
 
@@ -161,7 +165,7 @@ class RequestHandlers:
         return await self._threads.run(run)
 
     async def _root(self, context: Context) -> str | None:
-        """The folder that the client works in, asked once; newer protocol versions do not have roots."""
+        """Return the folder that the client works in, asked once; newer protocol versions do not have roots."""
         if self._is_child and os.environ.get(PROJECT):
             return None
         capabilities = context.session.client_capabilities
@@ -172,10 +176,10 @@ class RequestHandlers:
             if len(self._roots) >= MAX_REMEMBERED:
                 self._roots.clear()
             try:
-                found = await context.session.send_request(
+                answer = await context.session.send_request(
                     types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=ROOTS_SECONDS
                 )
-                folders = [folder_of(str(root.uri)) for root in found.roots]
+                folders = [folder_of(str(root.uri)) for root in answer.roots]
             except Exception:  # a client without roots gets answers from all projects
                 folders = []
             self._roots[session] = next((folder for folder in folders if folder), None)
@@ -183,13 +187,13 @@ class RequestHandlers:
 
 
 def folder_of(root: str) -> str | None:
-    """The folder of a client's root URI."""
+    """Return the folder of a client's root URI."""
     parts = urlsplit(root)
     return unquote(parts.path) or None if parts.scheme == "file" else None
 
 
 def _error_result(text: str) -> types.CallToolResult:
-    """An error and the next step, on few lines, without anything that looks like a frame."""
+    """Return an error and the next step, on few lines, without anything that looks like a frame."""
     lines = [one_line(line, 300) for line in text.split("\n")[:4]]
     return types.CallToolResult(content=[types.TextContent(text="\n".join(lines))], is_error=True)
 
@@ -200,7 +204,7 @@ async def _list_tools(_: Context, __: Page) -> types.ListToolsResult:
 
 @lru_cache(maxsize=1)
 def _tools() -> list[types.Tool]:
-    """The tools with their schemas, made once."""
+    """Return the tools with their schemas, made once."""
     made = []
     for tool in TOOLS.values():
         # The other hints only matter for tools that change something.
@@ -237,8 +241,10 @@ def _own_prompts() -> list[types.Prompt]:
             title=prompt.title,
             description=prompt.description,
             arguments=[
-                types.PromptArgument(name=one.name, description=one.description, required=one.is_required)
-                for one in prompt.arguments
+                types.PromptArgument(
+                    name=parameter.name, description=parameter.description, required=parameter.is_required
+                )
+                for parameter in prompt.arguments
             ],
         )
         for name, prompt in PROMPTS.items()
@@ -255,7 +261,7 @@ def _listed(prompt: SavedPrompt) -> types.Prompt:
 
 
 def _all_of(prompts: PromptCollection) -> list[SavedPrompt]:
-    """All of them; none if they cannot be read: our own prompts are listed all the same."""
+    """Return all saved prompts; none if they cannot be read: our own prompts are listed all the same."""
     try:
         return prompts.all()
     except BackscrollError:

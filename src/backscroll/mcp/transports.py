@@ -31,7 +31,7 @@ class StartedMcpServer:
     server: "uvicorn.Server"
 
     def stop(self) -> None:
-        """Stop it, from any thread."""
+        """Stop the server, from any thread."""
         self.server.should_exit = True
 
 

@@ -1,4 +1,4 @@
-"""Money, and what a request costs at a price. Whole numbers only: a float would lose a cent in a million requests."""
+"""Money, and the cost of a request at a price. Integers only: floats would lose a cent in a million requests."""
 
 from dataclasses import astuple, dataclass
 from datetime import date
@@ -8,7 +8,7 @@ from typing import Final, Self
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Nanodollars (1e-9 USD) for one token. A price list says dollars for a million; 1 of those is 1,000 of these."""
+    """Nanodollars (1e-9 USD) for one token. One dollar for a million tokens, as in price lists, is 1,000 of these."""
 
     input: int
     output: int
@@ -18,19 +18,19 @@ class Rates:
 
     @classmethod
     def of(cls, *dollars_per_million: str) -> Self:
-        """The rates as a price list writes them, in the order of the fields."""
+        """Return the rates from the numbers of a price list, in the order of the fields."""
         return cls(*(nanodollars_per_token(dollars) for dollars in dollars_per_million))
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs from some day on, and who says so."""
+    """The price of a model from some day on, and its source."""
 
     model: str
     rates: Rates
     source: str
     since: date | None = None
-    """None for as long as there has been the model."""
+    """First day of the price; None if it is as old as the model."""
     long_from: int | None = None
     """A request whose prompt has more tokens than this pays `long_rates` for all of them."""
     long_rates: Rates | None = None
@@ -54,10 +54,10 @@ def cost_of(
     tier: str | None = None,
     geo: str | None = None,
 ) -> int:
-    """What one request costs, in nanodollars.
+    """Return the cost of a request in nanodollars.
 
-    Of what was written to the cache, all that is not said to stay for an hour stays for five minutes. Where a half or a
-    tenth of a nanodollar is left over, in a batch or in the US only, it is rounded once, half to even.
+    Tokens written to the cache stay for five minutes, except those declared to stay for an hour. A rest of a half or a
+    tenth of a nanodollar, possible in a batch or in the US only, is rounded once, half to even.
     """
     hour = write_1h or 0
     short = cache_write - hour
@@ -77,23 +77,23 @@ def cost_of(
         nano = divided(nano * 11, 20) if tier == "batch" else divided(nano * 11, 10)
     elif tier == "batch":
         nano = divided(nano, 2)
-    # Searches have one price, in a batch and everywhere.
+    # Searches have the same price in batches and everywhere.
     return nano + web_searches * WEB_SEARCH if web_searches else nano
 
 
 def rates_for(price: Price, prompt: int) -> Rates:
-    """The rates for a prompt of so many tokens in all."""
+    """Return the rates for a prompt of this many tokens in all."""
     is_long = price.long_from is not None and prompt > price.long_from
     return (price.long_rates or price.rates) if is_long else price.rates
 
 
 def microdollars(nano: int) -> int:
-    """As many millionths of a dollar, rounded half to even: once, when all is added up."""
+    """Convert to millionths of a dollar, rounded half to even: do so once, after adding everything up."""
     return divided(nano, 1000)
 
 
 def nanodollars_per_token(dollars_per_million: str) -> int:
-    """A rate of a price list as a whole number of nanodollars; raises if it is not one."""
+    """Convert a rate of a price list to a whole number of nanodollars; raise if it is not whole."""
     nano = Decimal(dollars_per_million) * 1000
     if nano != int(nano):
         raise ValueError(f"{dollars_per_million} USD per million tokens is not a whole number of nanodollars")
@@ -101,12 +101,12 @@ def nanodollars_per_token(dollars_per_million: str) -> int:
 
 
 def divided(number: int, by: int) -> int:
-    """The quotient, rounded half to even."""
+    """Return the quotient, rounded half to even."""
     whole, rest = divmod(number, by)
     return whole + (2 * rest > by or (2 * rest == by and whole % 2 == 1))
 
 
 WEB_SEARCH: Final = 10_000_000
-"""$0.01 for a search."""
+"""Price of a search in nanodollars: $0.01."""
 RULES: Final = 1
-"""Raise this when the same prices give another cost, or a name another model: stored costs are then recomputed."""
+"""Raise this when a change gives prices another cost, or a name another model: stored costs are then recomputed."""

@@ -1,6 +1,6 @@
 """The names of models: many spellings, one name.
 
-Claude Code writes what the API answered, and what that is depends on who sells the model: `claude-opus-4-5-20251101`,
+Claude Code writes the name from the API's answer, which depends on the seller of the model: `claude-opus-4-5-20251101`,
 `us.anthropic.claude-opus-4-5-20251101-v1:0`, `claude-opus-4-5@20251101`, `anthropic/claude-opus-4.5`.
 """
 
@@ -9,9 +9,9 @@ from typing import Final
 
 
 def plain_name(model: str) -> str:
-    """The name of a model without its date, its seller and its variants; of what is no Claude model, the name itself.
+    """Return the name of a model without its date, seller and variants; other names than of Claude models unchanged.
 
-    No guess is made at a version: `claude-opus-4-5` and `claude-opus-4-9` stay two models.
+    Versions are not guessed: `claude-opus-4-5` and `claude-opus-4-9` stay two models.
     """
     written = model.strip().lower()
     if len(written) > MAX_NAME_LENGTH:
@@ -30,9 +30,9 @@ def plain_name(model: str) -> str:
 
 FAMILY_FIRST: Final = 4
 MAX_NAME_LENGTH: Final = 300
-"""No name is longer, ARNs included; whatever is would only keep the patterns busy."""
+"""Longest name, ARNs included; a longer text would only keep the patterns busy."""
 _VARIANT: Final = re.compile(r"\[[^\]]*\]$")
-"""`[1m]`: the long context, which changes no name of a price."""
+"""A variant such as `[1m]`, the long context, which has the price of the model."""
 _AROUND: Final = re.compile(r"^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?")
 """`anthropic/`, `us.anthropic.`, and all of an ARN."""
 _ISSUE: Final = re.compile(

@@ -1,4 +1,4 @@
-"""Prices that the snapshot lacks. They win over it; where a later snapshot has them too, their line can go."""
+"""Prices that the snapshot lacks. They win over it; when a later snapshot has them, too, their line can go."""
 
 from typing import Final
 
@@ -23,6 +23,6 @@ claude-mythos-5-2   fast      16  80   20    32  0.4
 
 
 def our_prices() -> list[Price]:
-    """The lines of the table, at any time and for prompts of any length."""
+    """Return the prices of the table, which hold at any time and for prompts of any length."""
     rows = [line.split() for line in TABLE.strip().splitlines()]
     return [Price(model, Rates.of(*rates), SOURCE, is_fast=speed == "fast") for model, speed, *rates in rows]

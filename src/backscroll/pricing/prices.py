@@ -1,4 +1,4 @@
-"""Which price a request had, and so what it cost: by model, day and speed."""
+"""Find the price of a request by model, day and speed, and compute its cost."""
 
 import hashlib
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Prices:
         speed: str | None = None,
         geo: str | None = None,
     ) -> int | None:
-        """The cost of a request in nanodollars; None if it is unknown, which is not 0.
+        """Return the cost of a request in nanodollars; None if unknown, which is not 0.
 
         `time_us` is in microseconds since 1970; a request without a time has the newest price.
         """
@@ -54,12 +54,12 @@ class Prices:
         return cost_of(price, input, output, cache_write, cache_read, write_5m, write_1h, web_searches, tier, geo)
 
     def rates(self, model: str | None, time_us: int | None, prompt: int, speed: str | None = None) -> Rates | None:
-        """The rates of a request whose prompt has so many tokens in all; None if they are unknown."""
+        """Return the rates of a request whose prompt has this many tokens in all; None if unknown."""
         price = self._found_price(model, time_us, speed)
         return None if price is None else rates_for(price, prompt)
 
     def price_of(self, model: str, when: datetime | None = None, *, speed: str | None = None) -> Price | None:
-        """The price of a model at a time, by default the newest; None of `<synthetic>` and of models we do not know.
+        """Return the price of a model at a time, by default the newest; None for `<synthetic>` and unknown models.
 
         A time without a zone is UTC. Fast mode has a price of its own: a model whose fast price is unknown has none.
         """
@@ -69,12 +69,12 @@ class Prices:
         return self._find(model, speed, _day(utc.date()))
 
     def all(self) -> list[Price]:
-        """Every price, by model, those of a model from its first to its newest, fast mode last."""
+        """Return every price, by model, from the first to the newest of each, fast mode last."""
         return [price for key in sorted(self._periods) for price in self._periods[key]]
 
     @property
     def fingerprint(self) -> str:
-        """Another one whenever a request might now have another cost than before."""
+        """A hash that changes whenever a request might have another cost than before."""
         if self._fingerprint is None:
             listed = "\n".join([f"{RULES} {WEB_SEARCH}", *map(str, self.all())])
             self._fingerprint = hashlib.sha256(listed.encode()).hexdigest()[:16]
@@ -99,16 +99,16 @@ class Prices:
 
 
 def _set_price(model: str, rates: Mapping[str, float]) -> Price:
-    """A price of the user's. Cache rates that were not set have their usual ratio to the input."""
-    # repr, because it is what was written: 0.1 is then a tenth, and no float is ever added or multiplied.
-    given = {name: nanodollars_per_token(repr(value)) for name, value in rates.items()}
-    input_rate = given["input"]
+    """Return a price from the user's settings. Missing cache rates have their usual ratio to the input."""
+    # repr, because it is the text as written: 0.1 is then a tenth, and no float is ever added or multiplied.
+    nano_rates = {name: nanodollars_per_token(repr(value)) for name, value in rates.items()}
+    input_rate = nano_rates["input"]
     complete = Rates(
         input_rate,
-        given["output"],
-        given.get("cache_write_5m", divided(input_rate * 5, 4)),
-        given.get("cache_write_1h", input_rate * 2),
-        given.get("cache_read", divided(input_rate, 10)),
+        nano_rates["output"],
+        nano_rates.get("cache_write_5m", divided(input_rate * 5, 4)),
+        nano_rates.get("cache_write_1h", input_rate * 2),
+        nano_rates.get("cache_read", divided(input_rate, 10)),
     )
     return Price(plain_name(model), complete, SETTINGS)
 

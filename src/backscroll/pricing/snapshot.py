@@ -1,4 +1,4 @@
-"""The prices of the package genai-prices, as `scripts/make-prices` took them down in `snapshot.json`."""
+"""The prices of the package genai-prices, as `scripts/make-prices` copied them to `snapshot.json`."""
 
 import json
 import pkgutil
@@ -12,7 +12,7 @@ from backscroll.pricing.money import Price, Rates
 
 @dataclass(frozen=True)
 class PriceSnapshot:
-    """The prices, the version of the package they are from, and when they were taken."""
+    """The prices, the package and version that they are from, and the day they were copied."""
 
     package: str
     version: str
@@ -23,7 +23,7 @@ class PriceSnapshot:
 
 @cache
 def snapshot() -> PriceSnapshot:
-    """The snapshot that comes with this version of backscroll."""
+    """Return the snapshot that comes with this version of backscroll."""
     # Part of the code, and read like it: once, from wherever the code is, a zip file too.
     data = pkgutil.get_data("backscroll.pricing", "snapshot.json")
     assert data is not None  # noqa: S101 - as an import that fails
@@ -31,7 +31,7 @@ def snapshot() -> PriceSnapshot:
 
 
 def read_snapshot(data: bytes) -> PriceSnapshot:
-    """A snapshot from its JSON."""
+    """Decode a snapshot from its JSON."""
     written = json.loads(data)
     source = f"{written['package']} {written['version']}"
     prices = tuple(

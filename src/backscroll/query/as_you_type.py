@@ -4,7 +4,7 @@ from backscroll.query.tree import All, Query, Word
 
 
 def while_typing(query: Query) -> Query:
-    """The same query with its last word as a prefix: it may be half typed."""
+    """Return the query with its last word as a prefix, as it may be half typed."""
     *before, last = query.root.parts or (None,)
     if isinstance(last, Word) and last.end == len(query.text) and len(last.text) > 1 and last.text[-1].isalnum():
         return Query(query.text, All((*before, Word(last.text, True, last.start, last.end))))

@@ -14,12 +14,12 @@ class Completion(NamedTuple):
 
 
 def completions(text: str, cursor: int) -> list[str]:
-    """The names of fields, each with its colon, or the choices of a field, that go on from what is typed."""
+    """Return the names of fields, each with its colon, or the choices of a field, that complete the typed text."""
     return complete(text, cursor).options
 
 
 def complete(text: str, cursor: int) -> Completion:
-    """The same, with the place where what they replace begins."""
+    """Return the completions, with the start of the text that they replace."""
     before = QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text[: max(0, cursor)])
     if OPEN.search(before):
         return Completion(len(before), [])
@@ -36,7 +36,7 @@ def _choices(name: str, typed: str) -> list[str]:
     if info is None:
         return []
     names = [choice.name for choice in info.choices if choice.name.startswith(typed)]
-    # Other names only for one who begins to type them.
+    # Aliases only once the user begins to type them.
     aliases = [alias for choice in info.choices for alias in choice.aliases if typed and alias.startswith(typed)]
     return names + aliases
 

@@ -1,4 +1,4 @@
-"""What is wrong with a query, shown where it is wrong."""
+"""Errors in a query, shown at their place in it."""
 
 import unicodedata
 from typing import Final
@@ -12,7 +12,7 @@ CUT: Final = "..."
 
 
 class QueryError(UsageError):
-    """A query that was not understood: `problem` says what is wrong, at `start` of `query`; the message shows it."""
+    """An invalid query: `problem` describes the error at `start` of `query`; the message shows it."""
 
     def __init__(self, problem: str, query: str, start: int, hint: str) -> None:
         super().__init__(f"{problem}\n{point_at(query, start)}", hint)
@@ -22,7 +22,7 @@ class QueryError(UsageError):
 
 
 def point_at(text: str, spot: int) -> str:
-    """The text around a spot, on one line, and below it a caret under the spot."""
+    """Return the text around a spot, on one line, and below it a caret under the spot."""
     start, end = max(0, spot - BEFORE), min(len(text), spot + AFTER)
     before = (CUT if start else "") + visible(text[start:spot])
     after = visible(text[spot:end]) + (CUT if end < len(text) else "")
@@ -30,20 +30,20 @@ def point_at(text: str, spot: int) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with characters of uncertain width replaced, so that a caret below it points at the right place."""
+    """Return the text with characters of uncertain width replaced, so that a caret below points at the right place."""
     # Composed first, so that a letter and its accent, or the parts of a Korean syllable, are one character.
     return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return the number of terminal columns that a text takes."""
     return sum(_cells(character) for character in text)
 
 
 def _visible(character: str) -> str:
     if character.isspace():
         return " "
-    if SELECTORS[0] <= character <= SELECTORS[1]:  # changes how wide the character before it is shown
+    if SELECTORS[0] <= character <= SELECTORS[1]:  # changes the width of the character before it
         return ""
     return "?" if unicodedata.category(character) in UNCERTAIN else character
 

@@ -1,4 +1,4 @@
-"""The fields of a query: one table, for the parser, the help, completion, filters on a page, and tools."""
+"""The fields of a query: one table for the parser, the help, completion, filters on a page, and tools."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -8,7 +8,7 @@ About: TypeAlias = Literal["chat", "message"]
 
 
 class FieldChoice(NamedTuple):
-    """One value that a field can have. `about` is given where it differs from the field's."""
+    """A value that a field can have. `about` is set where it differs from the field's."""
 
     name: str
     help: str
@@ -17,7 +17,7 @@ class FieldChoice(NamedTuple):
 
 
 class FieldInfo(NamedTuple):
-    """What there is to know about a field. A field that is the `same_as` another has that one's name in the tree."""
+    """A field of the query language. A field that is the `same_as` another has the other's name in the tree."""
 
     name: str
     kind: Kind
@@ -28,12 +28,12 @@ class FieldInfo(NamedTuple):
     same_as: str = ""
 
     def choice(self, value: str) -> FieldChoice | None:
-        """The choice that this value means, whatever its case; also by an alias."""
+        """Return the choice with this name or alias, in any case."""
         wanted = value.lower()
         return next((choice for choice in self.choices if wanted in (choice.name, *choice.aliases)), None)
 
     def about_of(self, value: str) -> About:
-        """What the field with this value is about: `is:live` is about a chat, `is:error` about a message."""
+        """Return the subject of the field with this value: `is:live` is about a chat, `is:error` about a message."""
         choice = self.choice(value)
         return (choice and choice.about) or self.about
 
@@ -86,7 +86,7 @@ BY_NAME: Final = {info.name: info for info in FIELDS}
 
 
 def help_lines() -> Iterator[str]:
-    """Every field with an example, each choice with its meaning below it: what a terminal shows."""
+    """Yield the help for a terminal: every field with an example, and below it each choice with its meaning."""
     width = max(len(info.example) for info in FIELDS)
     for info in FIELDS:
         yield f"{info.example:<{width}}  {info.help}"
@@ -95,13 +95,13 @@ def help_lines() -> Iterator[str]:
 
 
 def nearest(word: str, names: Iterable[str], limit: int = 2) -> str | None:
-    """The name that was probably meant, at most `limit` slips away."""
+    """Return the name that was probably meant, at most `limit` slips away."""
     slips, name = min(((distance(word, name), name) for name in names), default=(limit + 1, ""))
     return name if slips <= limit else None
 
 
 def meant_field(word: str) -> str | None:
-    """The field that a word before a colon was probably meant to be: `proejct` is `project`.
+    """Return the field that a word before a colon was probably meant to be: `proejct` is `project`.
 
     Short names allow one slip, and none in the first letter: `host:8080` and `node:fs` are ordinary words.
     """
@@ -115,9 +115,9 @@ def meant_field(word: str) -> str | None:
 
 
 def distance(one: str, other: str) -> int:
-    """How many slips lie between two words: a letter too many, missing, wrong, or changed with its neighbour."""
+    """Count the slips between two words: a letter too many, missing, wrong, or swapped with its neighbour."""
     if abs(len(one) - len(other)) > 3:
-        return 4  # far enough; and a word of ten thousand letters costs nothing
+        return 4  # far enough; a word of ten thousand letters must cost nothing
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

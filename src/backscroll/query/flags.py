@@ -1,7 +1,7 @@
-"""Whether a `-` in a query excludes a word, or begins an option of a command that one looks for, as in `rm -rf`.
+"""Guess whether a `-` in a query excludes a word, or begins an option of a command to search for, as in `rm -rf`.
 
-It is a guess: a dash excludes, unless a word cannot be meant: one letter, a number, or a short option after a command.
-Where it does not exclude, the answer says so.
+A dash excludes, unless a word cannot be meant: one letter, a number, or a short option after a command. Where it does
+not exclude, the answer says so.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 NAME: Final = re.compile(r"-(?P<name>[A-Za-z0-9][\w.,=+-]*)(?=[\s)]|\Z)", re.ASCII)
 WORD_BEFORE: Final = re.compile(r"(?:^|\s)(?!(?:OR|AND|NOT)\s)[\w.+-]{2,}\s+\Z")
 MAX_LOOKBACK: Final = 200
-"""How far to look back for a word."""
+"""Characters to look back for a word."""
 MAX_SHORT_FLAGS: Final = 3
 """The most letters of an option that may have vowels, such as `-la`."""
 VOWELS: Final = re.compile("[aeiou]", re.IGNORECASE)
@@ -26,11 +26,11 @@ LONG_OPTION_COMMANDS: Final = frozenset("clang ffmpeg find g++ gcc go java javac
 
 
 def flag_at(text: str, start: int) -> str | None:
-    """The name of the option that begins with the dash at `start`; None if the dash excludes what follows."""
-    found = NAME.match(text, start)
-    if found is None:
+    """Return the name of the option that begins with the dash at `start`; None if the dash excludes the next word."""
+    option = NAME.match(text, start)
+    if option is None:
         return None
-    name = found["name"]
+    name = option["name"]
     if name[0].isdigit():
         return name
     before = {word.lstrip("+(") for word in text[:start].lower().split()}

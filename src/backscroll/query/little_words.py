@@ -1,4 +1,4 @@
-"""Little words: what a sentence needs, and what tells nothing of its topic. English and German, without accents."""
+"""Little words, which a sentence needs but which say nothing about its topic. English and German, without accents."""
 
 from typing import Final
 
@@ -19,4 +19,4 @@ LITTLE_WORDS: Final = frozenset(
     welches wenn wer wie wieder wieso wir wird wo wurde wurden zu zum zur
     """.split()
 )
-"""Without those that are commands too, such as `make` and `find`."""
+"""Little words, except those that are commands too, such as `make` and `find`."""

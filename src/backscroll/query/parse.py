@@ -1,4 +1,4 @@
-"""From the text of a query to its tree.
+"""Parse the text of a query into its tree.
 
     query  = { either }                               side by side: words are optional, all else is required
     either = both { "OR" both }                       closer than side by side: `a b OR c` is a, and b or c
@@ -6,9 +6,9 @@
     term   = { "+" | "-" | "NOT" } ( "(" query ")" | "phrase" | /pattern/ | name:value | word )
     value  = one { "|" one },  one = "quoted" | bare | "(" query of values ")"
 
-Marks mean something only at the beginning of a term: `foo()`, `5"` and `a/b` are words. There, a backslash before `-`,
+Signs have a meaning only at the beginning of a term: `foo()`, `5"` and `a/b` are words. There, a backslash before `-`,
 `+`, `/`, `"` or `(` takes its meaning away. A `-` does not exclude where it rather begins an option of a command
-(`flags`): the query has a note then. Nothing but QueryError is ever raised.
+(`flags`): the query has a note then. Only QueryError is ever raised.
 """
 
 import re
@@ -43,7 +43,7 @@ MAX_DEPTH: Final = 50
 
 
 def parse(text: str, now: datetime) -> Query:
-    """The parsed query. Relative times are counted back from `now`, in its time zone."""
+    """Return the parsed query. Relative times are counted back from `now`, in its time zone."""
     if len(text) > MAX_LENGTH:
         raise QueryError("this query is too long", text, MAX_LENGTH, f"use at most {MAX_LENGTH:,} characters")
     if broken := SURROGATE.search(text):
@@ -59,7 +59,7 @@ def parse(text: str, now: datetime) -> Query:
 
 
 def _signs_only(root: All) -> Iterator[str]:
-    """What to tell about words that nothing can be found by. Punctuation between words means nothing."""
+    """Yield notes about words that cannot match anything. Punctuation between words is ignored."""
     words = [part for part in leaves(root) if isinstance(part, (Word, Phrase))]
     is_all = not any(map(str.isalnum, "".join(word.text for word in words)))
     for word in words:
@@ -69,7 +69,7 @@ def _signs_only(root: All) -> Iterator[str]:
 
 
 def about_signs(text: str) -> str:
-    """What to do about a text of signs, such as `->`."""
+    """Return the advice for a text of signs, such as `->`."""
     pattern = SPECIAL.sub(r"\\\g<0>", text)
     return f"{text} has no letters or digits, so no word is like it; search for /{pattern}/"
 
@@ -108,9 +108,9 @@ class _Parser:
         return required(all_of(parts)) if len(parts) > 1 else parts[0]
 
     def term(self, info: FieldInfo | None, operator: re.Match[str] | None) -> Part:
-        """Parse what follows `operator`; an error if there is nothing."""
+        """Parse the term after `operator`; raise if there is none."""
         negated = must = False
-        # A loop, for a thousand times NOT is no nesting.
+        # A loop, so that a thousand NOTs do not nest.
         while sign := self.take("NOT") or self.take("+") or self.take_minus():
             must = must or sign["operator"] == "+"
             negated, operator = negated != (sign["operator"] != "+"), sign
@@ -143,8 +143,8 @@ class _Parser:
         if mark == "/" and (end := pattern_end(self.text, start)):
             return self.regex(end)
         if name := FIELD.match(self.text, start):
-            if found := BY_NAME.get(name[1].lower()):
-                return self.field(found, name)
+            if known := BY_NAME.get(name[1].lower()):
+                return self.field(known, name)
             self.check_name(name)
         return self.word()
 
@@ -173,7 +173,7 @@ class _Parser:
         return Phrase(text, start, self.position)
 
     def quoted(self) -> str:
-        """The text between this quotation mark and the next; a backslash escapes either."""
+        """Return the text between this quotation mark and the next; a backslash escapes either."""
         match = QUOTED.match(self.text, self.position)
         if match is None:
             hint = 'add a " at the end; inside of a phrase write \\" for a quotation mark, and \\\\ for a backslash'
@@ -189,7 +189,7 @@ class _Parser:
         return Regex(unescape_slashes(pattern), start, end)
 
     def check_name(self, name: re.Match[str]) -> None:
-        """A misspelt field name is an error; any other word with a colon is a plain word."""
+        """Raise for a misspelt field name; any other word with a colon is a plain word."""
         meant = meant_field(name[1]) if NOT_BLANK.match(self.text, name.end()) else None
         if meant:
             hint = f'did you mean {meant}:? To search for it as text, put it in quotation marks: "{name[0]}…"'
@@ -214,7 +214,7 @@ class _Parser:
         try:
             comparison, value = meaning(info, typed, self.now)
         except InvalidValue as refused:
-            # A missing value has no place of its own: point at its field.
+            # A missing value has no position: point at its field.
             raise self.error(refused.problem, where if typed else min(start, where - 1), refused.hint) from None
         return Field(info.same_as or info.name, comparison, value, start, self.position, typed)
 
@@ -230,7 +230,7 @@ class _Parser:
         return Word(text, prefix, start, self.position)
 
     def end_of_word(self, ends: re.Pattern[str]) -> int:
-        """Where the word here ends. A parenthesis that was opened in it belongs to it: `main(args)`."""
+        """Return the end of the word here. A parenthesis that was opened in it belongs to it: `main(args)`."""
         opened = 0
         for match in ends.finditer(self.text, self.position):
             if match[0] == "(":
@@ -242,7 +242,7 @@ class _Parser:
         return len(self.text)
 
     def skip_space(self) -> bool:
-        """Go to the next term; whether there is something more."""
+        """Go to the next term; return whether there is one."""
         match = NOT_SPACE.search(self.text, self.position)
         self.position = match.start() if match else len(self.text)
         return match is not None
@@ -255,7 +255,7 @@ class _Parser:
         return match
 
     def take_minus(self) -> re.Match[str] | None:
-        """Skip a minus that excludes what follows."""
+        """Skip a minus that excludes the next term."""
         minus = OPERATORS["-"].match(self.text, self.position)
         if minus is None:
             return None
@@ -270,16 +270,16 @@ class _Parser:
 
 
 def _check_patterns(query: Query) -> None:
-    """An expression reads every text that the rest of the query leaves, so it cannot be one of several ways."""
+    """Raise for an expression in an alternative: it reads every text that the rest of the query matches."""
     for part in query.root.parts:
         inner = part.part if isinstance(part, Not) else part
         if isinstance(inner, Regex):
             continue
-        for found in leaves(inner, negated=True):
-            if isinstance(found, Regex):
+        for leaf in leaves(inner, negated=True):
+            if isinstance(leaf, Regex):
                 problem = "a regular expression cannot be used in an OR, or in parentheses after NOT"
                 hint = 'write /one|other/, or put a path in quotation marks: "/tmp/"'
-                raise QueryError(problem, query.text, found.start, hint)
+                raise QueryError(problem, query.text, leaf.start, hint)
 
 
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -290,7 +290,7 @@ OPERATORS: Final = {
     **{name: re.compile(rf"\s*(?P<operator>{name})(?=[\s()]|\Z)") for name in ("OR", "AND", "NOT")},
     "|": re.compile(r"\s*(?P<operator>\|)"),
     "+": re.compile(r"\s*(?P<operator>\+)(?=[^\s)+0-9])"),
-    # `--color` is a word that one looks for, and so is a dash by itself.
+    # `--color` is a word to search for, and so is a dash by itself.
     "-": re.compile(r"\s*(?P<operator>-)(?=[^\s)-])"),
 }
 FIELD: Final = re.compile(r"([A-Za-z]{1,20}):(?!:|//)")
@@ -300,7 +300,7 @@ ESCAPED: Final = re.compile(r'\\(["\\])')
 TYPOGRAPHIC: Final = re.compile(r'[“”„«»]((?=\s*[^\s“”„«»"])[^“”„«»"]+)[“”„«»"]')
 """A phrase between the quotation marks that phones and word processors make of plain ones."""
 INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
-"""What is pasted with a word, and only says where it may be broken."""
+"""Characters pasted with a word that only say where it may be broken."""
 SPECIAL: Final = re.compile(r"[][\\.+*?(){}|^$/]")
 LITERAL: Final = re.compile(r'\\[-+/"(]')
 WORD_END: Final = re.compile(r"[\s()]")

@@ -1,9 +1,9 @@
-"""Regular expressions between slashes, and how they differ from paths.
+"""Regular expressions between slashes, as distinct from paths.
 
 A regular expression begins with a slash at the beginning of a term and ends at the next slash that has no backslash
-before it, if behind that one there is a space, a closing parenthesis or nothing. Where the next slash is followed by
-anything else, as in `/usr/lib/x`, it is a path, and a word. So is what begins or ends with a space, as in `a / b / c`,
-and what begins as no expression can: `//`, `/* … */`.
+before it, if a space, a closing parenthesis or nothing follows. If anything else follows the next slash, as in
+`/usr/lib/x`, the text is a path, and a word. So is a text that begins or ends with a space, as in `a / b / c`, and one
+that begins as no expression can: `//`, `/* … */`.
 """
 
 import re
@@ -14,7 +14,7 @@ MAX_PATTERN: Final = 1000
 
 
 class PatternFault(NamedTuple):
-    """What is wrong with a pattern, and at which of its characters."""
+    """A problem of a pattern, and its position there."""
 
     problem: str
     position: int
@@ -22,7 +22,7 @@ class PatternFault(NamedTuple):
 
 
 def pattern_end(text: str, start: int) -> int | None:
-    """Where the expression that begins at this slash ends, just behind its last slash; None if it is a word."""
+    """Return the end of the expression that begins at this slash, behind its last slash; None if it is a word."""
     closing = _next_slash(text, start)
     if closing is None or _begins_a_word(text, start):
         return None
@@ -32,7 +32,7 @@ def pattern_end(text: str, start: int) -> int | None:
 
 
 def stays_a_word(word: str) -> bool:
-    """Whether a word that begins with a slash is never an expression, whatever follows it."""
+    """Whether a word that begins with a slash is never an expression, whatever text follows."""
     if _begins_a_word(word, 0):
         return True
     closing = _next_slash(word, 0)
@@ -40,23 +40,23 @@ def stays_a_word(word: str) -> bool:
 
 
 def unescape_slashes(pattern: str) -> str:
-    """The pattern with its slashes as they are."""
+    """Return the pattern with plain slashes."""
     return PAIR.sub(lambda pair: "/" if pair[0] == "\\/" else pair[0], pattern)
 
 
 def escape_slashes(pattern: str) -> str:
-    """The inverse: the pattern as written between slashes."""
+    """Return the pattern as written between slashes; the inverse of `unescape_slashes`."""
     return PAIR.sub(lambda pair: "\\/" if pair[0] == "/" else pair[0], pattern)
 
 
 def find_fault(pattern: str) -> PatternFault | None:
-    """What is wrong with the pattern, as far as we can check: RE2 runs it later, and is not available here."""
+    """Return the problem of a pattern, as far as we can check: RE2 runs it later, and is not available here."""
     if len(pattern) > MAX_PATTERN:
         return PatternFault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
     for match in PIECES.finditer(pattern):
         if match["foreign"]:
             return PatternFault("this is not supported in a regular expression", match.start(), FOREIGN_HINT)
-    # Without ignoring case: that takes Python a second for wide ranges, and changes nothing about what is valid.
+    # Without ignoring case: that takes Python a second for wide ranges, and does not change validity.
     harmless = FLAGS.sub(lambda flags: flags[0].replace("i", "s"), pattern)
     try:
         with warnings.catch_warnings():

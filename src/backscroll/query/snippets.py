@@ -1,4 +1,4 @@
-"""The piece of a text that best shows why it was found, and where the words are in it."""
+"""The piece of a text that best shows the matches of a query, and their positions in it."""
 
 import re
 import unicodedata
@@ -13,9 +13,9 @@ from backscroll.query.words import normal, split_scripts, unspaced_words
 
 WIDTH: Final = 240
 MAX_MATCHES: Final = 120
-"""How many matches are examined: the first ones of a long text are as good as any."""
+"""Most matches that are examined: the first ones of a long text are as good as any."""
 MAX_EXAMINED: Final = 20_000
-"""The same with those that are only parts of words."""
+"""Most matches that are examined, including those that are only parts of words."""
 
 
 class Snippet(NamedTuple):
@@ -29,7 +29,7 @@ class Highlighter:
     """Finds the words of one query in texts."""
 
     def __init__(self, query: Query, regexes: Sequence["re.Pattern[str]"] = (), *, is_whole: bool = True) -> None:
-        """Without `is_whole`, also as parts of other words."""
+        """Without `is_whole`, words also match as parts of other words."""
         wanted = [part for part in leaves(query.root) if isinstance(part, Word | Phrase)]
         patterns = list(dict.fromkeys(filter(None, map(_pattern, wanted))))
         self._pattern = re.compile("|".join(f"({pattern})" for pattern in patterns)) if patterns else None
@@ -37,39 +37,39 @@ class Highlighter:
         self._is_whole = is_whole
 
     def snippet(self, text: str, width: int = WIDTH, *, is_said: bool = False) -> Snippet:
-        """The best piece of the text, of about this many characters; of what was said, without its markup."""
+        """Return the best piece of the text, of about `width` characters; `is_said` removes the markup of messages."""
         matches = self._matches(text)
         begin, end = _to_words(text, *_window(matches, len(text), width))
         piece = " ".join((without_markup(text[begin:end]) if is_said else text[begin:end]).split())
         before, after = "…" if begin > 0 else "", "…" if end < len(text) else ""
-        shown = f"{before}{piece}{after}"
-        return Snippet(shown, tuple((start, stop) for start, stop, _ in self._matches(shown)))
+        line = f"{before}{piece}{after}"
+        return Snippet(line, tuple((start, stop) for start, stop, _ in self._matches(line)))
 
     def _found(self, folded: str, text: str) -> list[tuple[int, int, int]]:
         if self._pattern is None:
             return []
-        found = islice(self._pattern.finditer(folded), MAX_EXAMINED)
-        whole = (match for match in found if not self._is_whole or _is_word(text, *match.span()))
+        matches = islice(self._pattern.finditer(folded), MAX_EXAMINED)
+        whole = (match for match in matches if not self._is_whole or _is_word(text, *match.span()))
         return [(match.start(), match.end(), match.lastindex or 0) for match in islice(whole, MAX_MATCHES)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """The positions of the words."""
+        """Return the positions of the words."""
         return [(start, end) for start, end, _ in self._matches(text)]
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
-        """Each match with the number of its word."""
-        found = self._found(text.lower(), text) if not text.isascii() and len(text.lower()) == len(text) else []
-        if not found:  # to take the accents from a long text costs more than to look through it twice
-            found = self._found(fold(text), text)
+        """Return each match with the number of its word."""
+        matches = self._found(text.lower(), text) if not text.isascii() and len(text.lower()) == len(text) else []
+        if not matches:  # removing the accents of a long text costs more than searching it twice
+            matches = self._found(fold(text), text)
         for number, regex in enumerate(self._regexes, start=1000):
             first = regex.search(text)
             if first is not None and first.end() > first.start():
-                found.append((first.start(), first.end(), number))
-        return sorted(found)
+                matches.append((first.start(), first.end(), number))
+        return sorted(matches)
 
 
 def marked_texts(query: Query) -> list[str]:
-    """What a query looks for, in small letters: for a page that marks it by itself."""
+    """Return the texts that a query searches for, in lower case, for a page that highlights them itself."""
     wanted = [part for part in leaves(query.root) if isinstance(part, Word | Phrase)]
     texts = [part.text for part in wanted]
     texts += [
@@ -79,20 +79,20 @@ def marked_texts(query: Query) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """The text in lower case without accents, character by character, so that positions stay the same."""
+    """Return the text in lower case without accents, character by character, so that positions stay the same."""
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 
 @lru_cache(maxsize=20_000)
 def _fold_character(character: str) -> str:
-    # Of a syllable of hangul, or of a kana with a voice mark, only a part would be left.
+    # Decomposition would keep only a part of a syllable of hangul, or of a kana with a voice mark.
     is_whole = "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7af"
     plain = unicodedata.normalize("NFKC" if is_whole else "NFKD", character)[:1].lower()[:1]
     return plain or character
 
 
 def _pattern(part: Word | Phrase) -> str:
-    """The pattern of a word in folded text: its parts with anything but letters and digits between them."""
+    """Return the pattern of a word in folded text: its parts with anything but letters and digits between them."""
     is_prefix = isinstance(part, Word) and part.prefix
     if not is_prefix and (name := name_pattern(part.text.lower())):
         return name
@@ -102,7 +102,7 @@ def _pattern(part: Word | Phrase) -> str:
     pattern = r"[\W_]*".join(map(re.escape, words))
     if is_prefix:
         return pattern + r"[^\W_]*"
-    # The whole, or else what a run of a script without spaces is searched by.
+    # The whole word, or else the parts by which a run of a script without spaces is searched.
     parts = dict.fromkeys(map(fold, _unspaced_parts(part))) if isinstance(part, Word) and not part.is_required else {}
     return "|".join([pattern, *map(re.escape, parts)])
 
@@ -114,7 +114,7 @@ def _unspaced_parts(word: Word) -> Iterator[str]:
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
-    """Whether this is a word by itself, or a part of a name: `user` in `getUserName`, not in `users`."""
+    """Whether this span is a word by itself, or a part of a name: `user` in `getUserName`, not in `users`."""
     return _is_edge(text, start) and _is_edge(text, end)
 
 
@@ -131,7 +131,7 @@ def _is_edge(text: str, at: int) -> bool:
 
 
 def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> tuple[int, int, int, int]:
-    """The stretch with the most different words in it, the first of several; and where the words begin and end."""
+    """Return the stretch with the most different words, the first of several; and the start and end of the words."""
     listed = list(matches)
     if not listed or size <= width:
         return 0, min(size, width), size, 0
@@ -151,7 +151,7 @@ def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> t
 
 
 def _to_words(text: str, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """The stretch so that it cuts no word: narrowed to a space, or else where a word of a long name or path begins."""
+    """Narrow the stretch to cut no word: to a space, or else to the start of a word in a long name or path."""
     if begin > 0 and not text[begin - 1].isspace():
         space = SPACE.search(text, begin, min(begin + LONGEST_UNCUT, end, first))
         begin = space.end() if space else _edge(text, begin, -1)
@@ -163,7 +163,7 @@ def _to_words(text: str, begin: int, end: int, first: int, last: int) -> tuple[i
 
 
 def _edge(text: str, at: int, step: int) -> int:
-    """The nearest place in this direction where no word is cut; the same place if it is too far."""
+    """Return the nearest place in this direction where no word is cut; `at` itself if that is too far."""
     for place in range(at, at + step * LONGEST_UNCUT, step):
         if not 0 < place < len(text) or not (text[place - 1].isalnum() and text[place].isalnum()):
             return place
@@ -171,7 +171,7 @@ def _edge(text: str, at: int, step: int) -> int:
 
 
 def without_markup(text: str) -> str:
-    """The text without Markdown marks and the tags that the client puts around commands."""
+    """Return the text without Markdown marks and the tags that the client puts around commands."""
     if "<command-name>" in text:
         text = ANNOUNCED.sub(" ", text)
     return MARKS.sub("", TAGS.sub(" ", text))
@@ -187,7 +187,7 @@ TAGS: Final = re.compile(
     r"|ide_opened_file|ide_selection)[\w-]*>"
 )
 ANNOUNCED: Final = re.compile(r"<command-message>[^<]*</command-message>")
-"""What the client says of a command, which only repeats its name."""
+"""The client's message about a command, which only repeats its name."""
 MARKS: Final = re.compile(
     r"\*\*|```\w*|`|^[ \t]*(?:#{1,6}|>)[ \t]+|^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+[-: \t]*$|^[ \t]*\||\|[ \t]*$",
     re.MULTILINE,

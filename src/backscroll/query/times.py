@@ -1,6 +1,6 @@
 """Times as people write them: `2026-01-05`, `2026-02`, `yesterday`, `last week`, `mon`, `3d`, `3mo`, `1y`.
 
-The one parser of times, for the options of every command, the fields of a query, the pages and the tools.
+The only parser of times, for the options of every command, the fields of a query, the pages and the tools.
 """
 
 import re
@@ -24,12 +24,12 @@ class Period(NamedTuple):
 
 
 def parse_moment(text: str, now: datetime, *, end: bool = False) -> datetime:
-    """The moment that `text` means, in the time zone of `now`. A period is its beginning; with `end`, its end."""
+    """Return the moment that `text` means, in the time zone of `now`. For a period its start; with `end`, its end."""
     try:
         if period := parse_period(text, now):
             return period.end if end else period.start
         if age := AGE.fullmatch(text.strip().lower()):
-            return _before(now, int(age["count"]), UNITS[age["unit"]])
+            return _age_ago(now, int(age["count"]), UNITS[age["unit"]])
     except (ValueError, OverflowError):
         raise UsageError(f"not in the calendar: {text}", HINT) from None
     try:
@@ -40,7 +40,7 @@ def parse_moment(text: str, now: datetime, *, end: bool = False) -> datetime:
 
 
 def parse_period(text: str, now: datetime) -> Period | None:
-    """The day, week, month or year that `text` names; None if it names none. ValueError: it is not in the calendar."""
+    """Return the day, week, month or year that `text` names; None if none. ValueError if it is not in the calendar."""
     text = text.strip().lower()
     words = re.sub(r"[\s_-]+", " ", text)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
@@ -81,7 +81,7 @@ def _months(year: int, month: int, count: int, now: datetime) -> Period:
 
 
 def _before(moment: datetime, count: int, unit: tuple[int, timedelta]) -> datetime:
-    """This many units earlier: months by the calendar, where the 31st becomes the last day of a shorter month."""
+    """Subtract `count` units: months by the calendar, where the 31st becomes the last day of a shorter month."""
     months, length = unit
     if months:
         year, month = divmod(12 * moment.year + moment.month - 1 - count * months, 12)
@@ -89,11 +89,19 @@ def _before(moment: datetime, count: int, unit: tuple[int, timedelta]) -> dateti
     return moment - count * length
 
 
+def _age_ago(now: datetime, count: int, unit: tuple[int, timedelta]) -> datetime:
+    """Return the moment this long before `now`: hours and minutes as they pass, days and more by the calendar."""
+    months, length = unit
+    if months or length >= A_DAY:
+        return _in_zone(_before(now.replace(tzinfo=None), count, unit), now)
+    return (now.astimezone(UTC) - count * length).astimezone(now.tzinfo)
+
+
 def _in_zone(moment: datetime, now: datetime) -> datetime:
-    """That time on the clocks of the zone of `now`, which may be an hour off from today's in another season."""
+    """Put a local time into the zone of `now`, whose offset may differ by an hour in another season."""
     zone = now.tzinfo
     if isinstance(zone, timezone) and zone is not UTC and _is_local(now):
-        return moment.astimezone()  # a fixed offset, as astimezone() gives it, does not know of summer time
+        return moment.astimezone()  # a fixed offset, as from astimezone(), ignores summer time
     return moment.replace(tzinfo=zone)
 
 
@@ -101,6 +109,7 @@ def _is_local(now: datetime) -> bool:
     return now.astimezone().utcoffset() == now.utcoffset()
 
 
+A_DAY: Final = timedelta(days=1)
 MONTHS_OF: Final = {"mo": 1, "mon": 1, "month": 1, "y": 12, "yr": 12, "year": 12}
 LENGTHS: Final = {
     "m": timedelta(minutes=1), "min": timedelta(minutes=1), "minute": timedelta(minutes=1),

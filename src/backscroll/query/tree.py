@@ -1,6 +1,6 @@
 """The tree that a query is parsed into.
 
-Parts are equal when they ask the same: where they stood in the text, and how a value was typed, does not count.
+Parts are equal when their meaning is: their place in the text, and the spelling of a value, do not count.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 Comparison: TypeAlias = Literal["=", "==", ">", "<", ">=", "<="]
-"""`=` of a text is that it contains the value, `==` that it is the value: no query is written so, but pages ask it."""
+"""`=` on a text means that it contains the value, `==` that it equals the value, which mostly pages ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Word:
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
     is_required: bool = False
-    """Whether a chat must have it: after `+`, next to `AND`, or in parentheses. Only at the top level of a query."""
+    """Whether a chat must have the word: after `+`, next to `AND`, or in parentheses. Only at the top of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Regex:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a field must be. A choice has its proper name, a time is in UTC, a number is plain.
+    """A condition on a field. A choice has its proper name, a time is in UTC, a number is plain.
 
-    `since` is called `after`, with `>=`, and `before` has `<`. `start:end` is the whole text of the field, but of a
-    value in parentheses or after a `|` only that value. `typed` is how the value was written: `write` repeats it, so
-    that `7d` stays seven days. Leave it out when making another field from this one.
+    `since` is called `after`, with `>=`, and `before` has `<`. `start:end` is the whole text of the field, but for a
+    value in parentheses or after a `|` only that value. `typed` is the value as written: `write` repeats it, so that
+    `7d` stays seven days. Leave it out when making another field from this one.
     """
 
     name: str
@@ -94,18 +94,18 @@ class Query:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words and phrases that are looked for, each once: what one would highlight."""
-        found = (part.text for part in leaves(self.root) if isinstance(part, Word | Phrase))
-        return tuple(dict.fromkeys(found))
+        """The words and phrases to highlight, each once."""
+        texts = (part.text for part in leaves(self.root) if isinstance(part, Word | Phrase))
+        return tuple(dict.fromkeys(texts))
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing in particular."""
+        """Whether the query has no conditions."""
         return not self.root.parts
 
 
 def leaves(part: Part, *, negated: bool = False) -> Iterator[Word | Phrase | Regex | Field]:
-    """The parts without parts, in order; those in a Not only with `negated`."""
+    """Yield the parts without parts, in order; those in a Not only with `negated`."""
     match part:
         case Not(inner):
             if negated:
@@ -118,19 +118,19 @@ def leaves(part: Part, *, negated: bool = False) -> Iterator[Word | Phrase | Reg
 
 
 def all_of(parts: list[Part]) -> Part:
-    """A part that requires all of these."""
+    """Return a part that requires all of these."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,))]
     return flat[0] if len(flat) == 1 else All(tuple(flat))
 
 
 def either_of(parts: list[Part]) -> Part:
-    """A part that requires any of these."""
+    """Return a part that requires any of these."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,))]
     return flat[0] if len(flat) == 1 else Either(tuple(flat))
 
 
 def required(part: Part, *, is_required: bool = True) -> Part:
-    """The part with its words required, or not; those in other parts than All are as they are anyway."""
+    """Return the part with its words required, or not; words inside other parts than All are unchanged."""
     if isinstance(part, Word):
         return replace(part, is_required=is_required)
     if isinstance(part, All):
@@ -139,7 +139,7 @@ def required(part: Part, *, is_required: bool = True) -> Part:
 
 
 def plain(part: Part) -> Part:
-    """The part without what only says something at the top of a query: that a word is required."""
+    """Return the part with no word required, as only words at the top of a query can be."""
     if isinstance(part, Not):
         return Not(plain(part.part))
     if isinstance(part, Either):
@@ -148,5 +148,5 @@ def plain(part: Part) -> Part:
 
 
 def not_(part: Part) -> Part:
-    """The negation of a part."""
+    """Return the negation of a part."""
     return part.part if isinstance(part, Not) else Not(part)

@@ -30,7 +30,7 @@ class FieldValue(NamedTuple):
 
 
 def meaning(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
-    """The meaning of the value in this field; raises InvalidValue."""
+    """Return the meaning of the value in this field; raises InvalidValue."""
     if not typed.strip():
         raise InvalidValue(f"{info.name}: has no value", f"write it without a space, as in {info.example}")
     if info.kind == "choice":
@@ -45,7 +45,7 @@ def meaning(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
 
 
 def number_text(value: float) -> str:
-    """A number as it is written in a query."""
+    """Return a number as it is written in a query."""
     return f"{Decimal(repr(value)):f}"
 
 
@@ -65,9 +65,9 @@ def _time(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
     if typed[0] in "<>=":
         raise InvalidValue(f"{info.name}: does not take a comparison", "write after:2026-01-05, or before:2026-01-05")
     try:
-        # A day is its beginning for both: after:2026-01-05 before:2026-01-06 is one whole day.
+        # A day means its beginning for both: after:2026-01-05 before:2026-01-06 is one whole day.
         moment = parse_moment(typed, now).astimezone(UTC)
-    except (UsageError, ValueError, OverflowError):  # the latter two where a number is beyond all measure
+    except (UsageError, ValueError, OverflowError):  # the latter two for a number out of range
         raise InvalidValue("this is not a time", TIME_HINT) from None
     return FieldValue("<" if info.name == "before" else ">=", moment)
 

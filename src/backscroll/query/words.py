@@ -2,7 +2,7 @@
 
 The engine cuts text into words at everything that is no letter or digit, so `snake_case`, `dotted.names` and paths
 come apart by themselves. `camelCase` does not, nor do scripts that are written without spaces: their parts are indexed
-with the text. Both sides use what is here: a text when it is indexed, a word when it is searched for.
+with the text. Both sides use this module: a text when it is indexed, a word when it is searched for.
 """
 
 import re
@@ -15,17 +15,19 @@ from typing import Final
 from backscroll.query.signs import command_word, signed_words
 
 CLIENT_ROWS: Final = ("<command-", "<local-command-", "<bash-")
-"""How a text begins that the client writes when a slash or shell command is typed."""
+"""Beginnings of the texts that the client writes when a slash or shell command is typed."""
 CLIENT_TAG: Final = re.compile(r"</?(?:command|local-command|bash)-\w+>")
 COMMAND_NAME: Final = re.compile(r"<command-name>/?([^<\s]{1,100})</command-name>")
 ACCENTED: Final = tuple(zip("ёЁάέήίόύώΆΈΉΊΌΎΏ", "еЕαεηιουωΑΕΗΙΟΥΩ", strict=True))
 """Letters that are often written without their accent; the engine knows the Latin ones by itself."""
+CUT_TEXT: Final = "\ua507"
+"""Marks a text with a part that has no words: a regular expression may match there. No text has it by chance."""
 LONGEST_WORD: Final = 200
-"""A longer run of letters and digits is not a word to search for."""
+"""Longest word to search for: a longer run of letters and digits is none."""
 
 
 def normal(text: str) -> str:
-    """The text with one spelling for what looks the same, such as letters with accents and full-width letters."""
+    """Return the text with one spelling for characters that look alike, such as accented and full-width letters."""
     if text.isascii():
         return text
     if not unicodedata.is_normalized("NFKC", text):
@@ -36,21 +38,21 @@ def normal(text: str) -> str:
 
 
 def pairs_of(run: str) -> list[str]:
-    """The overlapping pairs of characters that a run without spaces is found by; one character is its own."""
+    """Return the overlapping pairs of characters that index a run without spaces; a single character is itself."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 def unspaced_words(run: str) -> list[str]:
-    """The words to search for in a run without spaces, as far as the script shows them, without particles.
+    """Return the words to search for in a run without spaces, as far as the script shows them, without particles.
 
-    A word ends where the script changes. One of four characters or more may be several words: it becomes its pairs.
+    A word ends where the script changes. A word of four characters or more may be several: it becomes its pairs.
     """
     words = [word for word in _script_run().findall(run) if not PARTICLE.fullmatch(word)]
     return [part for word in words or [run] for part in (pairs_of(word) if len(word) >= LONG_RUN else [word])]
 
 
 def split_scripts(word: str) -> list[tuple[str, bool]]:
-    """The word cut where its script changes, each piece with whether it is written without spaces."""
+    """Cut a word where its script changes; return each piece with whether it is written without spaces."""
     if word.isascii():
         return [(word, False)] if word else []
     pieces = []
@@ -72,14 +74,17 @@ class Preparation:
         self._parts: dict[bytes, str] = {}
 
     def prepare(self, text: str) -> tuple[str, str]:
-        """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
+        """Return the text with one spelling and without blobs, and its further terms, separated by spaces."""
         text = normal(text)
+        size = len(text)
         commands: list[str] = []
-        if text.startswith(CLIENT_ROWS):  # otherwise every slash command would be about "command", "name" and "args"
+        if text.startswith(CLIENT_ROWS):  # otherwise every slash command would match "command", "name" and "args"
             commands = [command_word(name) for name in COMMAND_NAME.findall(text)]
             text = CLIENT_TAG.sub(" ", text)
         if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
+        if len(text) != size:
+            commands.append(CUT_TEXT)
         data = text.encode("utf-8", "surrogatepass")
         classes = data.translate(CLASSES)
         parts = [self._parts_of(data, classes), *sorted(signed_words(text)), *commands]
@@ -88,7 +93,7 @@ class Preparation:
         return text, " ".join(parts).strip()
 
     def _parts_of(self, data: bytes, classes: bytes) -> str:
-        """The parts of the `camelCase` names in a text, which are found by the classes of its characters."""
+        """Return the parts of the `camelCase` names in a text, found by the classes of its characters."""
         names: dict[bytes, None] = {}
         for change in CLASS_CHANGES:
             at = classes.find(change)
@@ -99,19 +104,19 @@ class Preparation:
                 at = classes.find(change, end)
         if len(self._parts) > MAX_REMEMBERED:
             self._parts.clear()
-        found = []
+        all_parts = []
         for name in names:
             parts = self._parts.get(name)
             if parts is None:
                 words = NAME.findall(name.decode("utf-8", "surrogatepass"))
                 parts = " ".join(dict.fromkeys(part for word in words for part in camel_parts(word)))
                 self._parts[name] = parts
-            found.append(parts)
-        return " ".join(filter(None, found))
+            all_parts.append(parts)
+        return " ".join(filter(None, all_parts))
 
 
 def camel_parts(name: str) -> list[str]:
-    """The parts of a `camelCase` name; none where it is not one."""
+    """Return the parts of a `camelCase` name; none for other names."""
     if LOWER_UPPER.search(name) is None or len(name) > LONGEST_WORD:
         return []
     return CAMEL_PART.findall(name)
@@ -163,8 +168,8 @@ def _script_run() -> re.Pattern[str]:
 
 
 def _classes() -> bytes:
-    """What each byte of UTF-8 is: lower case `a`, upper case `B`, a digit `0`, a byte that a character of a script
-    without spaces may begin with `U`, another byte of a character beyond ASCII `x`, and everything else a space."""
+    """Return the class of each byte of UTF-8: lower case `a`, upper case `B`, a digit `0`, a possible first byte of a
+    script without spaces `U`, another byte of a character beyond ASCII `x`, and everything else a space."""
     table = bytearray(b" " * 256)
     table[0x80:] = b"x" * 0x80
     for first in (0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0):
@@ -177,7 +182,7 @@ def _classes() -> bytes:
 
 CLASSES: Final = _classes()
 CLASS_CHANGES: Final = (b"aB", b"0B", b"BBa")
-"""Where a part of a `camelCase` name ends, in classes: the same as LOWER_UPPER."""
+"""Ends of the parts of a `camelCase` name, in classes: equivalent to LOWER_UPPER."""
 MAX_REMEMBERED: Final = 300_000
 LOWER_UPPER: Final = re.compile("[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 NAME: Final = re.compile(r"[^\W_]+")

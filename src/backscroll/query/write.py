@@ -12,27 +12,27 @@ from backscroll.query.values import number_text
 
 
 def write(query: Query) -> str:
-    """Text that is parsed to the same tree, with as few parentheses as can be. It may be longer than a query may be."""
+    """Return a text that parses to the query's tree, with as few parentheses as possible. It may exceed MAX_LENGTH."""
     return " ".join(_at_the_top(part) for part in query.root.parts)
 
 
 def field_text(name: str, value: str) -> str:
-    """The field as written in a query, with quotation marks where needed."""
+    """Return the field as written in a query, with quotation marks where needed."""
     return f"{name}:{value if BARE.fullmatch(value) else _quote(value)}"
 
 
 def with_field(text: str, name: str, value: str) -> str:
-    """The query that asks for this field too. Raises QueryError for a text, or a value, that is none."""
+    """Return the query with this field added. Raises QueryError for an invalid query or value."""
     if name not in BY_NAME:
         raise ValueError(f"{name} is not a field")
-    parse(text, SOME_TIME)  # by itself: a text such as `OR b` must not become right by what is put before it
+    parse(text, SOME_TIME)  # by itself: a text such as `OR b` must not become valid by the prefix
     longer = f"{field_text(name, value)} {text}".rstrip()
     parse(longer, SOME_TIME)
     return longer
 
 
 def _at_the_top(part: Part) -> str:
-    # Anywhere else its place says that a word is required.
+    # Anywhere else, the place of a word says that it is required.
     return f"+{_term(part)}" if isinstance(part, Word) and part.is_required else _side_by_side(part)
 
 
@@ -41,7 +41,7 @@ def _side_by_side(part: Part) -> str:
 
 
 def _alternative(part: Part) -> str:
-    # AND, not parentheses: what is written must not be nested deeper than what was typed.
+    # AND, not parentheses: the written query must not be nested deeper than the typed one.
     if isinstance(part, All) and not any(isinstance(inner, Either) for inner in part.parts):
         return " AND ".join(_term(inner) for inner in part.parts)
     return _term(part)
@@ -66,7 +66,7 @@ def _term(part: Part, *, negated: bool = False) -> str:
 
 
 def _group(text: str) -> str:
-    # A word that opened a parenthesis would take ours as its own.
+    # A word that opened a parenthesis would take ours as its closing one.
     last = text.rsplit(None, 1)[-1]
     return f"({text} )" if last.count("(") > last.count(")") else f"({text})"
 

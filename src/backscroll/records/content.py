@@ -21,7 +21,7 @@ class RecordPart(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Block(RecordPart, frozen=True, gc=False, kw_only=True, tag_field="type"):
-    """One piece of a message's content."""
+    """A piece of a message's content."""
 
 
 class Text(Block, frozen=True, gc=False, kw_only=True, tag="text"):
@@ -89,7 +89,7 @@ class ToolReference(Block, frozen=True, gc=False, kw_only=True, tag="tool_refere
 
 
 class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
-    """What a tool returned to the model. Belongs to the call with the same id, wherever that call is."""
+    """The result that a tool returned to the model. Belongs to the call with the same id, wherever that call is."""
 
     tool_use_id: Id | None = None
     content: "Content" = ""
@@ -119,7 +119,7 @@ class UnknownBlock(Block, frozen=True, gc=False, kw_only=True, tag="backscroll:u
 if TYPE_CHECKING:
     Content = str | list[Block]
 else:
-    # The decoder needs every kind by name; a reader of the code only the base they share.
+    # The decoder needs every kind by name; a reader of the code needs only the base class.
     KnownBlock = (
         Text | Thinking | RedactedThinking | ToolUse | ServerToolUse | ToolResult | Image | Document | ToolReference
     ) | (WebSearchResult | WebFetchResult)
@@ -127,14 +127,14 @@ else:
 
 
 class CacheCreation(RecordPart, frozen=True, gc=False, kw_only=True):
-    """Tokens written to the prompt cache, by how long they live there."""
+    """Tokens written to the prompt cache, by their lifetime there."""
 
     ephemeral_5m_input_tokens: int = 0
     ephemeral_1h_input_tokens: int = 0
 
 
 class ServerToolCounts(RecordPart, frozen=True, gc=False, kw_only=True):
-    """How often the API ran tools of its own."""
+    """Number of times that the API ran tools of its own."""
 
     web_search_requests: int = 0
     web_fetch_requests: int = 0
@@ -142,7 +142,7 @@ class ServerToolCounts(RecordPart, frozen=True, gc=False, kw_only=True):
 
 
 class OutputDetails(RecordPart, frozen=True, gc=False, kw_only=True):
-    """What the output tokens were spent on."""
+    """Uses of the output tokens."""
 
     thinking_tokens: int = 0
 
@@ -168,7 +168,7 @@ class Usage(RecordPart, frozen=True, gc=False, kw_only=True):
 
 
 class UserMessage(RecordPart, frozen=True, gc=False, kw_only=True):
-    """What a user row sends to the model: a prompt, tool results, or text made by the client."""
+    """The message of a user row to the model: a prompt, tool results, or text made by the client."""
 
     role: str | None = None
     content: Content = ""

@@ -1,7 +1,7 @@
 """Turn one line of a session file into a Record.
 
-Decoding never raises: an unknown kind becomes an UnknownRecord that keeps its raw fields, and what is not a JSON
-object becomes a Problem. Joined, the `raw` of everything on a line is the line.
+Decoding never raises: an unknown kind becomes an UnknownRecord that keeps its raw fields, and bytes that are not a JSON
+object become a Problem. Joined, the `raw` of all items on a line is the line.
 """
 
 import json
@@ -25,7 +25,7 @@ ProblemKind = Literal["blank", "nul", "not-json", "damaged", "too-long", "unfini
 class Problem(Struct, frozen=True, gc=False, kw_only=True):
     """Bytes that are not a record.
 
-    blank: white space only, which is harmless. nul: NUL bytes, left where a crash lost what was written.
+    blank: white space only, which is harmless. nul: NUL bytes, left where a crash lost written data.
     not-json: no JSON object begins here. damaged: an object begins, and breaks off or apart. too-long: a line so
     long that it cannot be taken into memory, even with its long strings cut. unfinished: the last line of a file, which
     may still be being written.
@@ -37,10 +37,10 @@ class Problem(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def decode_line(line: bytes) -> Record | Problem:
-    """The first item on the line, which is nearly always all of it.
+    """Return the first item on the line, which is nearly always all of it.
 
     Where objects were glued together, or one broke off and the next was written behind it, the rest of the line
-    begins after `raw`; `decode_all` gives that too.
+    begins after `raw`; `decode_all` returns that too.
     """
     try:
         record = FAST.decode(line)
@@ -51,7 +51,7 @@ def decode_line(line: bytes) -> Record | Problem:
 
 
 def decode_all(line: bytes) -> Sequence[Record | Problem]:
-    """Everything on the line, in order, at least one item; their `raw` joined is the line."""
+    """Return all items on the line, in order, at least one; their `raw` joined is the line."""
     try:
         record = FAST.decode(line)
     except NOT_FAST:
@@ -61,7 +61,7 @@ def decode_all(line: bytes) -> Sequence[Record | Problem]:
 
 
 def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
-    """The JSON value of an undecoded field. Never raises: an unreadable value is None."""
+    """Return the JSON value of an undecoded field. Never raises: an unreadable value is None."""
     try:
         return msgspec.json.decode(raw)
     except NOT_FAST:
@@ -73,7 +73,7 @@ def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
 
 
 def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
-    """The same, for display; a value with too many parts is replaced by its size.
+    """Return the JSON value of a field for display; a value with too many parts is replaced by its size.
 
     A list of small numbers takes many times its bytes: once as values, and again when it is written line by line.
     """
@@ -84,7 +84,7 @@ def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
 
 
 def fields_of(record: Record) -> dict[str, Any]:
-    """All fields of a record, known or not, as plain JSON values; none for a record that was not read from bytes."""
+    """Return all fields of a record, known or not, as plain JSON; none for a record that was not read from bytes."""
     value = value_of(record.raw)
     if value is None:
         # One field may be nested too deep to be read: then it alone is None.
@@ -96,10 +96,10 @@ def fields_of(record: Record) -> dict[str, Any]:
 
 
 def _decode_odd(line: bytes) -> Iterator[Record | Problem]:
-    """The slow path, for about one line in two thousand. Yields at least once."""
+    """Decode on the slow path, for about one line in two thousand. Yields at least once."""
     text = lenient.text_of(line)
-    begin = 0  # of the part that comes next, in text
-    offset = 0  # the same in line
+    begin = 0  # start of the next part, in text
+    offset = 0  # start of the next part, in line
     budget = MAX_SCANS * len(text)
     while begin < len(text) or begin == 0:
         first = _skip_blank(text, begin)
@@ -126,7 +126,7 @@ def _decode_odd(line: bytes) -> Iterator[Record | Problem]:
 
 
 def _record_at(text: str, begin: int) -> tuple[Record, int]:
-    """The record that begins there, and where it ends. ValueError or RecursionError if there is none."""
+    """Return the record at `begin`, and its end. ValueError or RecursionError if there is none."""
     if text[begin] != "{":
         raise ValueError("no JSON object begins here")
     fields, end = lenient.parse_at(text, begin)
@@ -140,10 +140,10 @@ def _nothing(rest: bytes) -> Problem:
 
 
 def _next_record(text: str, begin: int, budget: int) -> tuple[int, int]:
-    """Where the next whole record after a damaged part begins, or the end; and how much may still be searched.
+    """Return the start of the next whole record after a damaged part, or the end; and the remaining search budget.
 
-    A `{"` inside a JSON string would be written `{\\"`, so what looks like the beginning of a record is one, or is an
-    object nested in the damaged one: what they contain and what follows them distinguishes the two.
+    A `{"` inside a JSON string would be written `{\\"`, so an apparent beginning of a record is one, or is an object
+    nested in the damaged one: their contents and the text after them distinguish the two.
     """
     for match in BEGINNING.finditer(text, begin):
         try:
@@ -175,8 +175,8 @@ def _skip_blank(text: str, begin: int) -> int:
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
 TOP: Final = msgspec.json.Decoder(dict[str, Raw])
 NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-MAX_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
-DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep
+MAX_SCANS: Final = 4  # scans of a damaged line for a record in it: a bound on time
+DEEPEST: Final = 1000  # least number of characters scanned before nesting is too deep
 BEGINNING: Final = re.compile(r'\{"(?:parentUuid|logicalParentUuid|isSidechain|type|uuid|sessionId|leafUuid)":')
 BLANKS: Final = re.compile("[\\s\0\ufeff]*")
 SPACE_TO_THE_END: Final = re.compile(r"\s+\Z")

@@ -14,18 +14,19 @@ from backscroll.records.salvage import salvage
 
 
 class Drift(NamedTuple):
-    """One thing that this version of backscroll has no name for, such as the field `assistant.message.mood`."""
+    """A part of a record that this version of backscroll does not know, such as the field `assistant.message.mood`."""
 
     what: Literal["record type", "block type", "field", "wrong type"]
     name: str
 
 
 def drift(record: Record) -> Iterator[Drift]:
-    """Everything unknown in the record. It decodes the record again, so it is too slow for every read."""
+    """Yield all unknown parts of a record. Decodes the record again, so it is too slow for every read."""
     fields = fields_of(record)
     name = type_of(record)
     if isinstance(record, UnknownRecord):
-        yield Drift("record type", name)
+        if name not in NAMED_ONLY:
+            yield Drift("record type", name)
         return
     if name == OPAQUE:
         return
@@ -34,7 +35,7 @@ def drift(record: Record) -> Iterator[Drift]:
     try:
         yield from _unknown(record, fields, name)
     except RecursionError:
-        yield Drift("field", f"{name}…")  # blocks in blocks in blocks: whatever it is, it is new
+        yield Drift("field", f"{name}…")  # blocks nested too deep: an unknown format in any case
 
 
 def _lost(record: Record, fields: dict[str, Any]) -> list[str]:
@@ -72,7 +73,7 @@ def _unknown_inside(value: object, json: object, where: str) -> Iterator[Drift]:
 
 @cache
 def _names(kind: type[Record] | type[RecordPart]) -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """The attributes of a class with their wire names, and all wire names that are known there."""
+    """Return the attributes of a class with their wire names, and all wire names that are known there."""
     fields = msgspec.structs.fields(kind)
     tag = kind.__struct_config__.tag_field
     known = kind.also | {field.encode_name for field in fields} | ({tag} if tag else set())
@@ -85,4 +86,10 @@ def _holds_parts(hint: object) -> bool:
     return any(map(_holds_parts, get_args(hint)))
 
 
-OPAQUE: Final = "api-request"  # whole requests, which we keep and never look into
+NAMED_ONLY: Final = frozenset({
+    "artifact-autoreact-ledger", "artifact-comment-monitor", "data-flow-incomplete", "data-flow-records", "dev-mods",
+    "frame-link", "history-suppression", "isolation-latch", "memory-mode", "observer-ref", "repl-mode",
+    "resume-head-vouch", "session-owner",
+})  # fmt: skip
+"""Record types that Claude Code 2.1.327 names but was never seen to write: kept and shown as they are."""
+OPAQUE: Final = "api-request"  # whole requests, which we keep and never decode

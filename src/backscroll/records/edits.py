@@ -24,20 +24,20 @@ class Hunk(NamedTuple):
 
 
 class FileInput(NamedTuple):
-    """The input of a call."""
+    """The input of a call that changes a file."""
 
     content: str | None = None
-    """The whole file, as `Write` gives it."""
+    """The whole file, as in the input of `Write`."""
     replacements: tuple[TextReplacement, ...] = ()
 
 
 class FileResult(NamedTuple):
-    """The result of a call."""
+    """The result of a call that reads or changes a file."""
 
     before: str | None = None
     """The whole file before the change."""
     content: str | None = None
-    """What was read or written."""
+    """The text that was read or written."""
     is_new: bool = False
     hunks: tuple[Hunk, ...] = ()
     replacements: tuple[TextReplacement, ...] = ()
@@ -45,7 +45,7 @@ class FileResult(NamedTuple):
     """Whether the user edited the proposed change."""
     first_line: int = 1
     lines: int | None = None
-    """How many lines were read, of how many."""
+    """Number of lines that were read, of `total_lines`."""
     total_lines: int | None = None
 
     @property
@@ -67,15 +67,15 @@ class FileResult(NamedTuple):
 
 
 def file_input(call: ToolUse) -> FileInput:
-    """The input of a call that changes a file."""
+    """Return the input of a call that changes a file."""
     fields = _fields(value_of(call.input))
     edits = fields.get("edits") if isinstance(fields.get("edits"), list) else [fields]
-    found = (_replacement(_fields(edit), "old_string", "new_string", "replace_all") for edit in edits or ())
-    return FileInput(_text(fields.get("content")), tuple(one for one in found if one))
+    replacements = (_replacement(_fields(edit), "old_string", "new_string", "replace_all") for edit in edits or ())
+    return FileInput(_text(fields.get("content")), tuple(replacement for replacement in replacements if replacement))
 
 
 def file_result(result: Raw) -> FileResult:
-    """The file result in a `toolUseResult`; empty if it has none."""
+    """Return the file result in a `toolUseResult`; empty if it has none."""
     fields = _fields(value_of(result))
     read = _fields(fields.get("file"))
     if read:
@@ -86,19 +86,19 @@ def file_result(result: Raw) -> FileResult:
             total_lines=_number(read.get("totalLines")),
         )
     before = _text(fields.get("originalFile"))
-    one = _replacement(fields, "oldString", "newString", "replaceAll")
+    replacement = _replacement(fields, "oldString", "newString", "replaceAll")
     return FileResult(
         before=before if before is not None else _text(fields.get("originalFileContents")),
         content=_text(fields.get("content")),
         is_new=fields.get("type") == "create",
         hunks=_hunks(fields.get("structuredPatch")),
-        replacements=(one,) if one else (),
+        replacements=(replacement,) if replacement else (),
         by_user=fields.get("userModified") is True,
     )
 
 
 def line_count(text: str) -> int:
-    """The number of lines of a text; a final newline does not start another line."""
+    """Count the lines of a text; a final newline does not start another line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 

@@ -1,7 +1,7 @@
-"""What a line of a session can be: one class for each record type, those of the chain here, the others in `outside`.
+"""The record types of a session: one class for each, those of the chain here, the others in `outside`.
 
-The wire names of records. Attributes are the same names in snake case; `also` lists fields that we know of and do not
-decode. What is inside `message` is in `content`; how a line becomes one of these is in `decode`.
+The wire names of records. Attributes are the wire names in snake case; `also` lists fields that we know of and do not
+decode. The contents of `message` are in `content`; `decode` turns a line into a record.
 """
 
 from typing import Any, ClassVar, Final, get_args
@@ -69,7 +69,7 @@ class ChainRecord(Record, frozen=True, gc=False, kw_only=True):
 
 
 class Origin(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Who sent a user row: `human`, `task-notification`, `plugin`, `peer`, `channel` …"""
+    """The sender of a user row: `human`, `task-notification`, `plugin`, `peer`, `channel` …"""
 
     kind: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"producer", "runId"})
@@ -79,7 +79,7 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     """A prompt, tool results, or text that the client wrote in the user's name."""
 
     message: UserMessage | None = None
-    # Mostly repeats the result block, at about 41 % of all bytes: left as JSON until needed.
+    # Mostly repeats the result block, at about 41 % of all bytes: kept as JSON until needed.
     tool_use_result: Raw = ABSENT
     source_tool_assistant_uuid: Id | None = field(default=None, name="sourceToolAssistantUUID")
     source_tool_use_id: Id | None = field(default=None, name="sourceToolUseID")
@@ -90,10 +90,15 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     permission_mode: str | None = None
     interrupted_message_id: Id | None = None
     tool_denial_kind: str | None = None
+    """Reason why a tool has no result of its own: `user-rejected`, `permission-rule`, `interrupted`, `cancelled`."""
+    tool_denial_before_run: bool = False
+    """Whether the tool had not begun. A tool that had begun was interrupted, whatever the kind says."""
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "imagePasteIds", "isAtMentionRead", "mcpMeta", "permissionDecision", "planContent", "queueSkipAttachments",
-        "sandboxed", "summarizedTurnPromptUuids", "thinkingMetadata", "todos", "turnCompanion", "turnOrigin",
-        "turnPosition",
+        "queueTranscriptOnly", "refusedMessageId", "sandboxed", "summarizeMetadata", "summarizedTurnPromptUuids",
+        "thinkingMetadata", "toolDenialAfterRun", "toolDenialEndsTurn", "toolDenialFromHost",
+        "toolDenialMonitorBlocked", "toolDenialUnanswered", "toolEndsTurn", "toolResultRemedy",
+        "toolResultTypedCommand", "todos", "turnCompanion", "turnOrigin", "turnPosition",
     }  # fmt: skip
 
 
@@ -110,8 +115,8 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "apiBlockIndex", "apiError", "apiErrorStatus", "apiErrorType", "attributionAgent", "attributionSkill", "error",
         "errorDetails", "failedResponseHadNoToolCall", "madeBy", "model", "perTurnEffort", "promptCacheRequested",
-        "requestRef", "requestedModel", "serverClassifierRequest", "thinkingDisplay", "thinkingDurationMs",
-        "toolInputStreamMs",
+        "requestRef", "requestSessionId", "requestedModel", "serverClassifierRequest", "thinkingDisplay",
+        "thinkingDurationMs", "toolInputStreamMs",
     }  # fmt: skip
 
 
@@ -132,7 +137,7 @@ class PreservedMessages(RecordPart, frozen=True, gc=False, kw_only=True, rename=
 
 
 class CompactMetadata(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Why a conversation was compacted, and which rows stay in the context."""
+    """The reason for a compaction, and the rows that stay in the context."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -146,7 +151,7 @@ class CompactMetadata(RecordPart, frozen=True, gc=False, kw_only=True, rename="c
 
 
 class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
-    """What the client did or noticed; `subtype` says which. Most fields belong to one subtype only."""
+    """An event that the client recorded; `subtype` is its kind. Most fields belong to one subtype only."""
 
     subtype: str | None = None
     content: str | None = None
@@ -164,12 +169,12 @@ class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
     hook_errors: Raw = ABSENT
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "cause", "commandRun", "hasOutput", "hookAdditionalContext", "hookLabel", "messageCount",
-        "pendingBackgroundAgentCount", "preventedContinuation", "stopReason", "writtenPaths",
+        "pendingBackgroundAgentCount", "preventedContinuation", "source", "stopReason", "writtenPaths",
     }  # fmt: skip
 
 
 class AttachmentBody(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What sort of attachment it is, of about 93, and for `queued_command` the prompt. For the rest see `fields_of`."""
+    """The sort of an attachment, one of about 93, and the prompt of a `queued_command`. For others see `fields_of`."""
 
     type: str | None = None
     prompt: Content | None = None
@@ -182,7 +187,9 @@ class Attachment(ChainRecord, frozen=True, gc=False, kw_only=True, tag="attachme
     """Something the client added for the model: a file, a reminder, or a prompt typed mid-turn (`queued_command`)."""
 
     attachment: AttachmentBody | None = None
-    also: ClassVar[frozenset[str]] = ChainRecord.also | {"rendered", "renderedBesideToolResult", "renderedRole"}
+    also: ClassVar[frozenset[str]] = ChainRecord.also | {
+        "rendered", "renderedBesideToolResult", "renderedInHumanTurn", "renderedRole",
+    }  # fmt: skip
 
 
 class ProgressData(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -190,12 +197,16 @@ class ProgressData(RecordPart, frozen=True, gc=False, kw_only=True, rename="came
 
     type: str | None = None
     message: Raw = ABSENT
-    """Of `agent_progress`, the row of the sub-agent; see `agent_answer`."""
+    """The row of the sub-agent in `agent_progress`; see `agent_row`."""
+    agent_id: Id | None = None
     free: ClassVar[bool] = True
 
 
 class ProgressRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="progress"):
-    """A running tool (2.1.12 to 2.1.83). Part of the chain but without content: its children skip it."""
+    """A running tool (2.1.9 to 2.1.83). Part of the chain but without content: its children skip it.
+
+    The record of an agent repeats a row of the agent: see `agent_row`.
+    """
 
     data: ProgressData | None = None
     tool_use_id: Id | None = field(default=None, name="toolUseID")
@@ -222,7 +233,7 @@ KnownRecord = (
 
 
 def type_of(record: Record) -> str:
-    """The record's type as written on the line; empty if it has none."""
+    """Return the record's type as written on the line; empty if it has none."""
     return record.name if isinstance(record, UnknownRecord) else TYPE_NAMES[type(record)]
 
 

@@ -20,13 +20,13 @@ def is_large(data: bytes, most: int = MAX_PARTS) -> bool:
 
 
 def without_large_values(data: bytes, note: str, most: int = MAX_PARTS) -> bytes:
-    """The JSON value, with a string in place of each innermost list or object that is crowded.
+    """Return the JSON value, with a string in place of each innermost list or object with too many parts.
 
-    `{bytes}` and `{most}` in the note are how long that was, and how many parts a value may have.
+    `{bytes}` and `{most}` in the note stand for its size, and for the most parts a value may have.
     """
     pieces: list[bytes] = []
-    taken = 0  # up to where `data` is in `pieces`, or was left out
-    opened: list[tuple[int, int, int]] = []  # where each begins, and what `pieces` and `taken` were there
+    taken = 0  # end of the part of `data` that is in `pieces` or was left out
+    opened: list[tuple[int, int, int]] = []  # start of each, with the length of `pieces` and `taken` there
     counts = [0]
     for match in TOKEN.finditer(data):
         begin, end = match.span()
@@ -49,9 +49,9 @@ def without_large_values(data: bytes, note: str, most: int = MAX_PARTS) -> bytes
 
 PLAIN: Final = rb'[^\[\]{}"]|"[^"\\,]*+"'
 TOKEN: Final = re.compile(
-    # As much as possible in one go: short lists and objects that hold no others, and what is between them.
+    # As much as possible in one match: short lists and objects that hold no others, and the text between them.
     rb"(?P<run>(?:%b|[\[{](?:%b){0,9}+[\]}])++)" % (PLAIN, PLAIN)
     + rb'|(?P<string>"(?:[^"\\]|\\.)*+")|(?P<sign>[\[\]{}])',
     re.DOTALL,
 )
-"""A run has all commas that count, and nothing that is crowded by itself."""
+"""Tokens of JSON. A run has all commas that count, and no value with too many parts by itself."""

@@ -1,8 +1,8 @@
 """Decode a line that is too long to hold in memory: with its long strings cut.
 
-Such lines carry images, documents or the output of a tool gone wild, so what makes them long is a few strings. They
-are passed over piece by piece; a reader sees the beginning of each long string and how much was cut. The whole bytes
-stay where they were: in the session file and in the archive.
+Such lines carry images, documents or the output of a runaway tool, so only a few strings make them long. These are
+skipped piece by piece; a reader sees the beginning of each long string and the size of the cut. The whole bytes stay in
+the session file and in the archive.
 """
 
 import re
@@ -13,13 +13,13 @@ from backscroll.records.decode import Problem, decode_all
 from backscroll.records.record import Record
 
 LONGEST_STRING: Final = 256 * 1024
-"""Bytes of a string that are kept; the others are cut."""
+"""Bytes of a string that are kept; the rest is cut."""
 LONGEST_REMAINDER: Final = 16 * 1024 * 1024
 """If a line is longer than this even with its strings cut, it is a Problem."""
 
 
 def decode_long_line(pieces: Iterable[bytes]) -> Iterator[Record | Problem]:
-    """Everything on a line that comes in pieces. `raw` holds the cut line, not the original bytes."""
+    """Yield all items on a line that comes in pieces. `raw` holds the cut line, not the original bytes."""
     line = bytearray()
     for part in cut_strings(pieces):
         line += part
@@ -31,7 +31,7 @@ def decode_long_line(pieces: Iterable[bytes]) -> Iterator[Record | Problem]:
 
 
 def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same JSON with no string longer than LONGEST_STRING; a cut string says at its end how much is missing."""
+    """Yield the JSON with no string longer than LONGEST_STRING; a cut string ends with the number of bytes cut."""
     inside = False  # a string
     escaped = False  # the next byte follows a backslash
     kept = bytearray()  # the beginning of this string
@@ -59,7 +59,7 @@ def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _end_of_string(piece: bytes, begin: int, escaped: bool) -> tuple[int, bool]:
-    """Where the string around `begin` ends (at its quote, or with the data), and whether an escape is open there."""
+    """Return the end of the string around `begin` (its quote, or the end of data), and whether an escape is open."""
     at = begin + 1 if escaped else begin
     while True:
         quote = piece.find(b'"', at)

@@ -5,6 +5,7 @@ Most are repeated through a file, and the last one counts. Written like `kinds`,
 
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Raw, field
 
 from backscroll.records.content import Content, RecordPart, Text
@@ -61,10 +62,11 @@ class FileSnapshot(RecordPart, frozen=True, gc=False, kw_only=True, rename="came
     message_id: Id | None = None
     tracked_file_backups: dict[str, FileBackup] = field(default_factory=dict)
     timestamp: Timestamp | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"hasUntrackedChanges"})
 
 
 class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file-history-snapshot"):
-    """Which copies of edited files there were at a prompt."""
+    """The copies of edited files at a prompt."""
 
     message_id: Id | None = None
     is_snapshot_update: bool = False
@@ -72,7 +74,7 @@ class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file
 
 
 class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-history-delta"):
-    """A change to a snapshot."""
+    """A change to a snapshot of edited files."""
 
     message_id: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({"snapshotMessageId", "trackingPath", "backup", "userMessageId"})
@@ -84,11 +86,17 @@ class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-ope
     operation: str | None = None
     content: Content | None = None
     reason: str | None = None
+    """Reason why the prompt was removed from the queue; see `is_for_model`."""
     also: ClassVar[frozenset[str]] = frozenset({"commandUuid", "deliveryId"})
 
     @property
+    def is_for_model(self) -> bool:
+        """Whether the prompt was removed because the model got it. Else it went to an agent, or nowhere."""
+        return self.operation == "remove" and self.reason in (None, "absorbed_mid_turn")
+
+    @property
     def text(self) -> str:
-        """The typed text."""
+        """Text of the prompt."""
         content = self.content or ""
         if isinstance(content, str):
             return content
@@ -120,7 +128,7 @@ class Mode(Record, frozen=True, gc=False, kw_only=True, tag="mode"):
 
 
 class PermissionMode(Record, frozen=True, gc=False, kw_only=True, tag="permission-mode"):
-    """What the client may do without asking."""
+    """The actions that the client may take without asking."""
 
     permission_mode: str | None = None
 
@@ -140,7 +148,7 @@ class WorktreeState(Record, frozen=True, gc=False, kw_only=True, tag="worktree-s
 
 
 class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What replaces a tool's output in the context."""
+    """The text that replaces a tool's output in the context."""
 
     tool_use_id: Id | None = None
     replacement: str | None = None
@@ -155,7 +163,7 @@ class ContentReplacement(Record, frozen=True, gc=False, kw_only=True, tag="conte
 
 
 class AttributionSnapshot(Record, frozen=True, gc=False, kw_only=True, tag="attribution-snapshot"):
-    """Who wrote how much of which file."""
+    """The shares of files that the user and the model wrote."""
 
     message_id: Id | None = None
     also: ClassVar[frozenset[str]] = frozenset({
@@ -170,6 +178,7 @@ class ForkContextRef(Record, frozen=True, gc=False, kw_only=True, tag="fork-cont
     agent_id: Id | None = None
     parent_session_id: str | None = None
     parent_last_uuid: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"contextLength"})
 
 
 class Relocated(Record, frozen=True, gc=False, kw_only=True, tag="relocated"):
@@ -178,15 +187,47 @@ class Relocated(Record, frozen=True, gc=False, kw_only=True, tag="relocated"):
     relocated_cwd: str | None = None
 
 
+class ModelTotal(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """Usage of one model since the counter began."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    ephemeral_5m: int = field(default=0, name="cacheCreationEphemeral5mInputTokens")
+    ephemeral_1h: int = field(default=0, name="cacheCreationEphemeral1hInputTokens")
+    web_search_requests: int = 0
+    cost_usd: float = field(default=0.0, name="costUSD")
+
+
 class CostState(Record, frozen=True, gc=False, kw_only=True, tag="cost-state"):
-    """The client's own running total."""
+    """The client's own running total: written when it exits or leaves the session, and continued by a resume."""
 
     total_cost_usd: float | None = field(default=None, name="totalCostUSD")
     model_usage: Raw = ABSENT
+    start_time: float | None = None
+    """Start of the counter, in milliseconds since 1970. A fork continues its parent's; `/branch`, `/clear` and a
+    resume after a crash begin a new one.
+    """
     also: ClassVar[frozenset[str]] = frozenset({
         "totalAPIDuration", "totalAPIDurationWithoutRetries", "totalToolDuration", "totalLinesAdded",
-        "totalLinesRemoved", "totalDuration", "lastDuration", "hasUnknownModelCost", "startTime",
+        "totalLinesRemoved", "totalDuration", "lastDuration", "hasUnknownModelCost",
     })  # fmt: skip
+
+    @property
+    def totals(self) -> dict[str, ModelTotal]:
+        """The totals by model, without unreadable ones."""
+        try:
+            listed = msgspec.json.decode(self.model_usage, type=dict[str, Raw] | None) or {}
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {}
+        totals = {}
+        for model, raw in listed.items():
+            try:
+                totals[model] = msgspec.json.decode(raw, type=ModelTotal)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
+        return totals
 
 
 class ContinuedIn(Record, frozen=True, gc=False, kw_only=True, tag="continued-in"):
@@ -202,9 +243,9 @@ class DerivedFrom(Record, frozen=True, gc=False, kw_only=True, tag="derived-from
 
     @property
     def session_ids(self) -> list[str]:
-        """Their ids, whether they are written as ids or as objects that have one."""
-        found = (item.get("sessionId") if isinstance(item, dict) else item for item in self.sessions)
-        return [name for name in found if isinstance(name, str)]
+        """Ids of the sessions, whether they are written as ids or as objects with an id."""
+        names = (item.get("sessionId") if isinstance(item, dict) else item for item in self.sessions)
+        return [name for name in names if isinstance(name, str)]
 
 
 class EndedByModel(Record, frozen=True, gc=False, kw_only=True, tag="ended-by-model"):

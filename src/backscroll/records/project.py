@@ -21,7 +21,7 @@ class ProjectFinder:
         self.first: str | None = None
         """The folder where the session started."""
         self.relocated: str | None = None
-        """The folder that it last moved to."""
+        """The folder that the session last moved to."""
 
     def see(self, record: Record) -> None:
         """Process the next record of the file."""
@@ -34,12 +34,12 @@ class ProjectFinder:
     def path(self) -> str | None:
         """The folder that the session last moved to, or started in; None if no record has named one yet."""
         path = self.relocated or self.first
-        # Windows writes a drive letter in either case, and means the same folder.
+        # On Windows, a drive letter in either case names the same folder.
         return path[0].upper() + path[1:] if path and DRIVE.match(path) else path
 
 
 def project_of(records: Iterable[Record]) -> str | None:
-    """The working directory that the session with these records belongs to."""
+    """Return the working directory of the session with these records."""
     finder = ProjectFinder()
     for record in records:
         finder.see(record)

@@ -24,7 +24,7 @@ OURS: Final = "~"  # fields with such a name are filled by us, never from the li
 
 
 def salvage(fields: dict[str, Any], lost: list[str]) -> Record:
-    """The record in `fields`. The names of fields with the wrong type are added to `lost`."""
+    """Return the record in `fields`. The names of fields with the wrong type are added to `lost`."""
     name = fields.get("type")
     name = name if isinstance(name, str) else ""
     if name.startswith("api-request"):
@@ -49,7 +49,7 @@ def _structure(
 
 
 def _value(value: Any, hint: Any, lost: list[str], where: str) -> Any:  # noqa: ANN401
-    """`value` as the type `hint`, or as much of it as fits, or LOST."""
+    """Return `value` as the type `hint`, or as much of it as fits, or LOST."""
     try:
         return _decoder(hint).decode(json.dumps(value).encode())
     except (msgspec.DecodeError, RecursionError):  # ValidationError is a DecodeError
@@ -95,10 +95,10 @@ def _is_structure(option: Any, base: type[Struct]) -> bool:  # noqa: ANN401
     return isinstance(option, type) and issubclass(option, base)
 
 
-# Looking into types is slow, and there are few of them.
+# Inspecting types is slow, and there are few of them.
 @cache
 def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    """The types that `hint` allows, without Annotated and Optional."""
+    """Return the types that `hint` allows, without Annotated and Optional."""
     if get_origin(hint) is Annotated:
         return _options(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):

@@ -18,10 +18,17 @@ class LiveSession(Struct, frozen=True, kw_only=True):
     cwd: str | None
     process_start: str | None
     status: str | None
+    waiting_for: str | None = None
+    """The event that the client waits for, such as `permission prompt`."""
+
+    @property
+    def waits_for_permission(self) -> bool:
+        """Whether the user is asked whether a tool may run."""
+        return self.status == "waiting" and "permission" in (self.waiting_for or "")
 
 
 def live_session(data: bytes) -> LiveSession | None:
-    """The running client that the file describes, if it names a process."""
+    """Return the running client that the file describes, if it names a process."""
     fields = _fields(data)
     pid = fields.get("pid")
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
@@ -33,11 +40,12 @@ def live_session(data: bytes) -> LiveSession | None:
         cwd=_text(fields.get("cwd")),
         process_start=str(started) if isinstance(started, (str, int)) else None,
         status=_text(fields.get("status")),
+        waiting_for=_text(fields.get("waitingFor")),
     )
 
 
 class AgentMeta(Struct, frozen=True, kw_only=True):
-    """`agent-<id>.meta.json`: what a sub-agent is, and the call that started it."""
+    """`agent-<id>.meta.json`: the type and purpose of a sub-agent, and the call that started it."""
 
     agent_type: str | None = None
     description: str | None = None
@@ -49,7 +57,7 @@ class AgentMeta(Struct, frozen=True, kw_only=True):
 
 
 def agent_meta(data: bytes) -> AgentMeta:
-    """The contents of the file; empty if it cannot be read."""
+    """Return the contents of the file; empty if it cannot be read."""
     fields = _fields(data)
     return AgentMeta(
         agent_type=_text(fields.get("agentType")),
@@ -63,12 +71,12 @@ def agent_meta(data: bytes) -> AgentMeta:
 
 
 def custom_title(data: bytes) -> str | None:
-    """The title in a session's `custom-title.json`."""
+    """Return the title in a session's `custom-title.json`."""
     return _text(_fields(data).get("customTitle"))
 
 
 def cleanup_period(settings: bytes) -> int | None:
-    """The days after which sessions are deleted, from `settings.json`; None if missing or invalid."""
+    """Return the days after which sessions are deleted, from `settings.json`; None if missing or invalid."""
     days = _fields(settings).get("cleanupPeriodDays")
     if isinstance(days, bool) or not isinstance(days, (int, float)) or days < 0:
         return None

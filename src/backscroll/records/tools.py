@@ -5,13 +5,16 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from backscroll.records.content import ToolUse, Usage
-from backscroll.records.decode import value_of
-from backscroll.records.kinds import ProgressRecord
+from backscroll.records.content import ToolUse
+from backscroll.records.decode import decode_line, value_of
+from backscroll.records.kinds import Assistant, ProgressRecord, User
+from backscroll.records.record import Record
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 """The tools that start a sub-agent, old name and new."""
+WORKFLOW_TOOL: Final = "Workflow"
+"""The tool that starts a script, which starts sub-agents."""
 FILE_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 """The tools that change a file."""
 READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
@@ -54,56 +57,55 @@ class TodoCall(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `toolUseResult` says about a sub-agent. Its totals repeat what the agent's own rows say: never add them."""
+    """The sub-agent in a `toolUseResult`. Its totals repeat those of the agent's own rows: never add them."""
 
     agent_id: str | None = None
     status: str | None = None
+    run_id: str | None = None
+    """Run of a workflow: the folder with its agents is named after it."""
+    workflow_name: str | None = None
 
 
-class AgentAnswer(Struct, frozen=True, kw_only=True):
-    """The usage of a sub-agent's answer."""
+def agent_row(record: Record) -> User | Assistant | None:
+    """Return the row of a sub-agent that a progress row repeats, as the agent's own file has it (2.1.9 to 2.1.83).
 
-    id: str | None = None
-    model: str | None = None
-    stop_reason: str | None = None
-    usage: Usage | None = None
-
-
-class AgentProgress(Struct, frozen=True, kw_only=True):
-    """A row of a sub-agent as the main session repeats it (2.1.12 to 2.1.83). Where the agent's file is gone it is all
-    that is left of it."""
-
-    type: str | None = None
-    uuid: str | None = None
-    message: AgentAnswer | None = None
-
-
-def agent_answer(progress: ProgressRecord) -> AgentProgress | None:
-    """The sub-agent's answer in a progress row, if it has one with its usage."""
-    if progress.data is None or progress.data.type != "agent_progress":
+    If the agent has no file, these rows are all that is left of it. `parent_uuid` is not written there.
+    """
+    if not isinstance(record, ProgressRecord) or record.data is None or record.data.type != "agent_progress":
         return None
-    found = _decode(progress.data.message, AGENT_PROGRESS, AgentProgress())
-    return found if found.type == "assistant" and found.message and found.message.usage else None
+    row = decode_line(bytes(record.data.message))
+    if not isinstance(row, (User, Assistant)):
+        return None
+    return msgspec.structs.replace(
+        row,
+        is_sidechain=True,
+        agent_id=record.data.agent_id or record.parent_tool_use_id,
+        session_id=row.session_id or record.session_id,
+        timestamp=row.timestamp or record.timestamp,
+        cwd=row.cwd or record.cwd,
+        version=row.version or record.version,
+        git_branch=row.git_branch or record.git_branch,
+    )
 
 
 def agent_call(call: ToolUse) -> AgentCall:
-    """The input of a call that starts a sub-agent."""
+    """Return the input of a call that starts a sub-agent."""
     return _decode(call.input, AGENT_CALL, AgentCall())
 
 
 def file_of_call(call: ToolUse) -> str | None:
-    """The path that a call changes."""
-    found = _decode(call.input, FILE_CALL, FileCall())
-    return found.file_path or found.notebook_path
+    """Return the path that a call changes."""
+    paths = _decode(call.input, FILE_CALL, FileCall())
+    return paths.file_path or paths.notebook_path
 
 
 def todo_call(call: ToolUse) -> TodoCall:
-    """The change that a call makes to the to-do list."""
+    """Return the change that a call makes to the to-do list."""
     return _decode(call.input, TODO_CALL, TodoCall())
 
 
 def agent_result(result: Raw) -> AgentResult:
-    """The sub-agent in a `toolUseResult`, if there is one."""
+    """Return the sub-agent in a `toolUseResult`, if there is one."""
     return _decode(result, AGENT_RESULT, AgentResult())
 
 
@@ -112,7 +114,7 @@ def _decode(raw: Raw, decoder: msgspec.json.Decoder[AnyStruct], default: AnyStru
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    value = value_of(raw)  # not an object, or a field of the wrong type: that costs the field
+    value = value_of(raw)  # not an object, or a field of the wrong type: keep the other fields
     fields = [field for field in msgspec.structs.fields(type(default)) if field.type == str | None]
     texts = {field.name: value.get(field.encode_name) for field in fields} if isinstance(value, dict) else {}
     return type(default)(**{name: text for name, text in texts.items() if isinstance(text, str)})
@@ -121,5 +123,4 @@ def _decode(raw: Raw, decoder: msgspec.json.Decoder[AnyStruct], default: AnyStru
 AGENT_CALL: Final = msgspec.json.Decoder(AgentCall)
 FILE_CALL: Final = msgspec.json.Decoder(FileCall)
 TODO_CALL: Final = msgspec.json.Decoder(TodoCall)
-AGENT_PROGRESS: Final = msgspec.json.Decoder(AgentProgress)
 AGENT_RESULT: Final = msgspec.json.Decoder(AgentResult)

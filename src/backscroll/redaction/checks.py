@@ -9,23 +9,23 @@ from typing import Final
 
 
 def entropy(value: bytes) -> float:
-    """The bits of information per character, from how often each occurs."""
+    """Return the bits of information per character, from the frequency of each."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if size else 0.0
 
 
 def is_password(value: bytes) -> bool:
-    """For places that only hold a password: everything but a reference to one elsewhere."""
+    """Whether a value in a place for passwords is one: anything but a reference to a password elsewhere."""
     return not STAND_IN.search(value)
 
 
 def is_stated(value: bytes) -> bool:
-    """For files of passwords: also not the word for one, as in the documentation of their format."""
+    """Whether a value in a file of passwords is one: not a word such as `password`, as in its documentation."""
     return not STAND_IN.search(value) and value.lower() not in CALLED
 
 
 def is_url_password(value: bytes) -> bool:
-    """For what is between a colon and an @ in an address: not a port with a path after it.
+    """Whether a value between a colon and an @ in an address is a password: not a port with a path after it.
 
     `5432/shop` is a port and a path, `5432/FGH4x7Q2z` a password that begins with digits.
     """
@@ -33,17 +33,17 @@ def is_url_password(value: bytes) -> bool:
 
 
 def is_argument(value: bytes) -> bool:
-    """For what is given to a command: no word of a sentence about it, and no name for what goes there."""
+    """Whether an argument of a command is a secret: no word of a sentence about the command, and no name of a value."""
     return not STAND_IN.search(value) and not NAMED.fullmatch(value)
 
 
 def is_bearer(value: bytes) -> bool:
-    """For what follows the name of a scheme, where prose may go on too."""
+    """Whether the text after the name of a scheme is a secret, where prose may follow, too."""
     return not STAND_IN.search(value) and not _is_code(value) and bool(DIGIT.search(value)) and entropy(value) > 2.5
 
 
 def is_account(value: bytes) -> bool:
-    """Whether it is base64 of a name, a colon and a password."""
+    """Whether a value is base64 of a name, a colon and a password."""
     try:
         decoded = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
     except binascii.Error:
@@ -52,7 +52,7 @@ def is_account(value: bytes) -> bool:
 
 
 def is_drawn(value: bytes) -> bool:
-    """For what is set as a token or key: it must look as if it was drawn at random."""
+    """Whether the value of a token or key is a secret: it must look random."""
     if len(value) < 12 or STAND_IN.search(value) or _is_code(value):
         return False
     letters, digits = LETTERS.findall(value), DIGITS.findall(value)
@@ -62,7 +62,7 @@ def is_drawn(value: bytes) -> bool:
 
 
 def is_chosen(value: bytes) -> bool:
-    """For what is set as a password: people choose weak ones, so a digit or a sign is enough."""
+    """Whether the value of a password is a secret: people choose weak ones, so a digit or a sign is enough."""
     if len(value) < 6 or STAND_IN.search(value) or _is_code(value):
         return False
     if not LETTERS.search(value) or not (DIGIT.search(value) or SIGN.search(value)):
@@ -72,7 +72,7 @@ def is_chosen(value: bytes) -> bool:
 
 
 def is_words(value: bytes) -> bool:
-    """For a passphrase: words, but no message about one."""
+    """Whether the value of a passphrase is a secret: words, but no message about a passphrase."""
     if not value.strip().count(b" "):
         return is_chosen(value)
     words = value.lower().split()
@@ -82,21 +82,21 @@ def is_words(value: bytes) -> bool:
 
 
 def is_phrase(value: bytes) -> bool:
-    """For a password in quotation marks: also words, if they do not form a sentence."""
+    """Whether a password in quotation marks is a secret: also words, if they do not form a sentence."""
     if not SPACES.search(value):
         return is_chosen(value)
     return is_words(value) and not SENTENCE.search(value) and not CODE.search(value)
 
 
 def is_said(value: bytes) -> bool:
-    """For what a sentence calls a password or token: no word of the sentence itself."""
+    """Whether a word that a sentence calls a password or token is a secret: no word of the sentence itself."""
     if not DIGIT.search(value) or not LETTERS.search(value) or STAND_IN.search(value) or _is_code(value):
         return False
     return bool(SIGN_ANYWHERE.search(value)) or looks_drawn(value)
 
 
 def is_discord(value: bytes) -> bool:
-    """Whether it begins with the number of an account, in base64."""
+    """Whether a value begins with the number of an account, in base64."""
     number = value.partition(b".")[0]
     try:
         return base64.b64decode(number + b"=" * (-len(number) % 4), altchars=b"-_", validate=True).isdigit()
@@ -105,7 +105,7 @@ def is_discord(value: bytes) -> bool:
 
 
 def looks_drawn(value: bytes) -> bool:
-    """Whether it has no words in it: letters and digits in no order."""
+    """Whether a value has no words in it: letters and digits in random order."""
     if not LETTERS.search(value) or not (DIGIT.search(value) or len(value) >= 12):
         return False
     return not all(WORD.fullmatch(part) for part in PARTS.split(value))
@@ -120,7 +120,7 @@ def is_cookie(value: bytes) -> bool:
 
 
 def is_mail(value: bytes) -> bool:
-    """Whether it is the address of a person."""
+    """Whether a value is the mail address of a person."""
     name = value.partition(b"@")[0].lower()
     return name not in SERVICE_NAMES and not FILE_END.search(value)
 

@@ -1,20 +1,20 @@
-"""Commands that take a password, and where it is on their line."""
+"""Commands that take a password, with its position on their line."""
 
 from typing import Final
 
 from backscroll.redaction.names import CHOSEN, DRAWN, START, Q
 
-# An argument: whatever is not a space or a quotation mark, and no option.
+# An argument: no space, no quotation mark, and no option.
 ARGUMENT: Final = r"([^\s\"'`\\\xff-][^\s\"'`\\\xff]{5,})"
 # The rest of a command, up to a pipe or the next one.
 REST: Final = r"[^\n|;&\xff]*?"
-# What an option begins with; a sentence may have two hyphens between words.
+# The beginning of an option; a sentence may have two hyphens between words.
 DASHES: Final = r"(?:^|[^A-Za-z0-9\xff-]|\\[nrt])--"
 ECHO: Final = rf"{START}(?:echo|printf)\s+(?:-\w+\s+)*{Q}"
 
 
 def option(commands: str, options: str) -> str:
-    """A command with an option that takes the password, behind it or glued to it."""
+    """Return the pattern of a command with an option that takes the password, behind it or glued to it."""
     return rf"{START}(?:{commands})(?:\s{REST})?\s(?:{options}){Q}{ARGUMENT}"
 
 

@@ -1,6 +1,6 @@
 """Find keys that occur twice in a JSON object.
 
-Every decoder, ours too, keeps the last value only: the others could be secrets that no rule has seen.
+Every decoder, including ours, keeps the last value only: the others could be secrets that no rule has checked.
 """
 
 import json
@@ -12,24 +12,24 @@ AROUND: Final = b"\0 \t\r\n"
 
 
 def has_duplicate_keys(line: bytes, value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Whether a line may have more than `value`, which was decoded from it. If so, the value is to be written instead.
+    """Whether a line may have more than `value`, which was decoded from it. If so, write the value instead.
 
-    What is no JSON, and was decoded all the same, may have more, too.
+    Invalid JSON that was decoded nevertheless may have more, too.
     """
     body = line.strip(AROUND)
     try:
         if msgspec.json.encode(value) == body:
-            return False  # so it is with nearly every line: a client writes what an encoder writes
+            return False  # as for nearly every line: clients write the output of an encoder
     except (OverflowError, ValueError, TypeError):  # numbers that only Python can hold
         pass
-    found = False
+    is_repeated = False
 
     def look(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal found
-        found = found or len({key for key, _ in pairs}) < len(pairs)
+        nonlocal is_repeated
+        is_repeated = is_repeated or len({key for key, _ in pairs}) < len(pairs)
 
     try:
         json.loads(body.decode("utf-8", "surrogatepass"), object_pairs_hook=look)
     except (ValueError, RecursionError):
         return True
-    return found
+    return is_repeated

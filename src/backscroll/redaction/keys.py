@@ -1,4 +1,4 @@
-"""Where a private key begins and ends, also where its lines are numbered, quoted, escaped or missing."""
+"""Beginnings and ends of private keys, also with lines that are numbered, quoted, escaped or missing."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from backscroll.redaction.patterns import compile_pattern
 LONGEST: Final = 64 * 1024
 MATERIAL: Final = r"[A-Za-z0-9+/=]{24,}"
 NEXT: Final = r"-----(BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-# What comes between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
+# The text between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
 GAP: Final = (
     r"(?:[\s\"'`+,>|#*;:-]|\\+[nrt\"']?|\xe2\x86\x92|[0-9]{1,6}(?:\xe2\x86\x92|[\t:|])"
     r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\\xff]*)"
@@ -21,7 +21,7 @@ HEADLESS: Final = (
 )
 """A key whose first lines are missing."""
 UNFRAMED: Final = (
-    # What every OpenSSH key begins with; every RSA key, plain or in PKCS 8; and the lines of a PuTTY key.
+    # The beginnings of OpenSSH keys, of RSA keys, plain or in PKCS 8, and of the lines of PuTTY keys.
     rf"((?:b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{{2}}[AQ]IBA(?:AKCA|DANBgkqh))[A-Za-z0-9+/=]{{20,}}{BODY})"
 )
 PUTTY: Final = rf"Private-Lines: ?[0-9]+{GAP}+({MATERIAL}(?:{GAP}|{MATERIAL})*)"
@@ -29,7 +29,7 @@ PUTTY_SUM: Final = r"Private-MAC: ?([0-9a-f]{40,})"
 
 
 def key_end(data: bytes, begin: int) -> int:
-    """The end of the key whose first line ends at `begin`; `begin` itself if no key follows."""
+    """Return the end of the key whose first line ends at `begin`; `begin` itself if no key follows."""
     end = min(len(data), begin + LONGEST)
     following = compile_pattern(NEXT).search(data, begin, end)
     if following is not None and following[1] == b"END":

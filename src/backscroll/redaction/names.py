@@ -1,4 +1,4 @@
-"""Names of secrets, and what may come between such a name and its value."""
+"""Names of secrets, and the text that may come between such a name and its value."""
 
 import re
 from typing import Final

@@ -30,7 +30,7 @@ class AnyOf:
             self._set.Compile()
 
     def found(self, data: bytes) -> list[int]:
-        """The numbers of the patterns that match the text, in order."""
+        """Return the numbers of the patterns that match the text, in order."""
         return sorted(self._set.Match(data) or ()) if not self._empty else []
 
 

@@ -1,6 +1,6 @@
-"""Removes the invisible metadata of a picture: where, when and by whom it was made, comments, text of programs.
+"""Remove the invisible metadata of a picture: place, time and author, comments, text of programs.
 
-Pixels are never touched. A file that does not follow its format is returned as it is.
+Pixels are never touched. A file that does not follow its format is returned unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from typing import Final
 
 
 def without_metadata(data: bytes) -> bytes:
-    """The picture without its metadata; the same object if it has none."""
+    """Return the picture without its metadata; the same object if it has none."""
     for magic, parts in FORMATS:
         if data.startswith(magic):
             try:
@@ -26,7 +26,7 @@ def _png(data: bytes) -> Iterator[bytes]:
         kind, end = data[at + 4 : at + 8], at + 12 + _number(data, at, 4, "big")
         if end > len(data):
             raise ValueError("cut short")
-        # What a decoder cannot do without has a capital letter.
+        # Chunks that a decoder needs begin with a capital letter.
         if kind[:1].isupper() or kind in PNG_SEEN:
             yield data[at:end]
         at = end
@@ -53,7 +53,7 @@ def _webp(data: bytes) -> Iterator[bytes]:
     while at + 8 <= len(data):
         kind, size = data[at : at + 4], _number(data, at + 4, 4, "little")
         chunk = data[at : at + 8 + size + size % 2]
-        if kind == b"VP8X":  # says which of the others there are
+        if kind == b"VP8X":  # has flags for the other chunks
             chunk = chunk[:8] + bytes([chunk[8] & ~0x0C]) + chunk[9:]
         if kind not in (b"EXIF", b"XMP "):
             chunks.append(chunk)
@@ -84,7 +84,7 @@ def _gif(data: bytes) -> Iterator[bytes]:
 
 
 def _colours(flags: int) -> int:
-    """How many bytes a table of colours takes."""
+    """Return the size of a table of colours in bytes."""
     return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
 
 
@@ -98,7 +98,7 @@ PNG_SEEN: Final = frozenset(
     {b"tRNS", b"gAMA", b"sRGB", b"cHRM", b"iCCP", b"sBIT", b"bKGD", b"pHYs", b"acTL", b"fcTL", b"fdAT"}
 )
 JPEG_UNSEEN: Final = frozenset({0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE})
-"""Exif and XMP, what programs noted, comments. Colour profiles and what Adobe says of colours stay."""
+"""Exif and XMP, notes of programs, comments. Colour profiles and Adobe's colour segment stay."""
 FORMATS: Final[tuple[tuple[bytes, Callable[[bytes], Iterator[bytes]]], ...]] = (
     (b"\x89PNG\r\n\x1a\n", _png),
     (b"\xff\xd8\xff", _jpeg),

@@ -1,7 +1,7 @@
-"""Mask secrets in texts and JSON values, and record which were masked.
+"""Mask secrets in texts and JSON values, and record the masked ones.
 
-What is hidden is replaced by the name of its rule, and by a number from the second one on: the same secret reads the
-same wherever it stood. Hiding twice is hiding once. The time it takes is in proportion to the text.
+A secret is replaced by the name of its rule, and by a number from the second one on: equal secrets get equal masks
+everywhere. Masking is idempotent, and takes time proportional to the text.
 """
 
 import base64
@@ -38,23 +38,23 @@ TOO_DEEP: Final = "[nested too deep to be shared]"
 
 
 def usual_rules(*, emails: bool = False) -> tuple[Rule, ...]:
-    """The rules that are always used, and those requested."""
+    """Return the rules that are always used, and those requested."""
     return tuple(rule for rule in RULES if not rule.optional or (emails and rule.name == "email"))
 
 
 def redact(text: str, rules: Sequence[Rule] | None = None) -> tuple[str, Counter[str]]:
-    """The text with its secrets hidden, and how many places were, by rule."""
+    """Return the text with its secrets hidden, and the number of hidden places by rule."""
     redactor = Redactor(rules)
     return redactor.text(text), redactor.places
 
 
 def redacted_value(value: Any, rules: Sequence[Rule] | None = None) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A JSON value with the secrets in all its strings and keys hidden."""
+    """Return a JSON value with the secrets in all its strings and keys hidden."""
     return Redactor(rules).value(value)
 
 
 class Redactor:
-    """Hides what some rules find. One for everything that is shared together, so that its numbers hold throughout."""
+    """Hides secrets by some rules. Use one instance for everything shared together, so that numbers agree."""
 
     def __init__(self, rules: Sequence[Rule] | None = None, mask: Callable[[str, bytes], str] | None = None) -> None:
         """Without `mask`, different secrets of a rule are numbered in the order in which they are found."""
@@ -65,25 +65,25 @@ class Redactor:
         self._numbers: Counter[str] = Counter()
         self._names: set[str] = set()
         self._clean: set[str] = set()
-        """Short texts that have no secrets: most fields of a record say the same as those of the one before."""
+        """Short texts without secrets: most fields of a record repeat those of the record before."""
         self.places: Counter[str] = Counter()
-        """How many places were hidden, by rule."""
+        """Number of hidden places, by rule."""
 
     @property
     def secrets(self) -> Counter[str]:
-        """How many different secrets were hidden, by rule."""
+        """Number of different hidden secrets, by rule."""
         return Counter(self._numbers)
 
     def masks(self) -> Iterator[tuple[str, bytes, str]]:
-        """Every secret that was hidden: its rule, the secret itself, and what replaces it."""
+        """Yield every hidden secret: its rule, the secret itself, and its mask."""
         return ((rule, secret, mask) for (rule, secret), mask in self._masks.items())
 
     def text(self, text: str) -> str:
-        """The text with its secrets hidden."""
+        """Return the text with its secrets hidden."""
         if len(text) < SHORTEST or not self._rules:
             return text
         # Invisible characters, such as colours, can be in the middle of a secret. A viewer leaves them out, and
-        # what is before it alone may look like a whole one. So where there are secrets, it goes.
+        # the part before them may look like a whole secret. So they are removed from texts with secrets.
         if text in self._clean:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -102,11 +102,11 @@ class Redactor:
         return self._hide(text, data)
 
     def is_clean_line(self, line: bytes) -> bool:
-        """Whether a line, JSON or text, certainly has no secrets. Others may have none either."""
+        """Whether a line, JSON or text, certainly has no secrets. Other lines may have none either."""
         return self._screen.is_clean_line(line)
 
     def value(self, value: Any) -> Any:  # noqa: ANN401
-        """A JSON value with the secrets in all its strings and keys hidden; the same object if there are none."""
+        """Return a JSON value with the secrets in all its strings and keys hidden; the same object if it has none."""
         return value if self._screen.is_clean(value) else self._value(value, 0)
 
     def _value(self, value: Any, depth: int) -> Any:  # noqa: ANN401
@@ -133,20 +133,20 @@ class Redactor:
         return value if is_same else fields
 
     def _name(self, key: str) -> str:
-        """The name of a field. There are few of them, and they come again and again."""
+        """Return the name of a field, masked if it is a secret. There are few names, so clean ones are remembered."""
         hidden = self.text(key)
         if hidden is key and len(self._names) < MAX_NAMES:
             self._names.add(key)
         return hidden
 
     def _field(self, name: str, value: str) -> str:
-        """The text of a field, whose name may show that it is a secret."""
+        """Return the masked text of a field, whose name may show that it is a secret."""
         if not tells(name):
             return self.text(value)
         before = f"{name}: "
         masked = self.text(before + value)
         if masked != before + value:
-            # The name itself may be one, and is hidden elsewhere.
+            # The name itself may be a secret, and is hidden elsewhere.
             return masked.removeprefix(before) if masked.startswith(before) else self.text(value)
         data = value.encode("utf-8", "surrogatepass")
         check = is_phrase if CHOSEN_FIELD.search(name) else is_drawn
@@ -169,22 +169,22 @@ class Redactor:
     def _hide(self, text: str, data: bytes) -> str:
         masks = [mask.decode() for mask in MASK.findall(data)] if MASK_START in data else []
         data = MASK.sub(HIDDEN, data) if masks else data
-        found = self._screen.rules_for(data)
-        if not found:
+        rules = self._screen.rules_for(data)
+        if not rules:
             return text
         before = len(masks), len(data)
         for _ in range(MAX_ROUNDS):
             size = len(data), len(masks)
-            for rule in found:
+            for rule in rules:
                 if rule.prefixes and (b"\n" in data or b"\\n" in data):
                     data, masks = self._apply(rule, broken_tokens(rule, data), data, masks)
                 if compile_pattern(any_pattern(rule.patterns)).search(data) is None:
-                    continue  # one look for all patterns of a rule: most texts with its hints have no secrets
+                    continue  # one search for all patterns of a rule: most texts with its hints have no secrets
                 for pattern in rule.patterns:
                     data, masks = self._apply(rule, _find_secrets(rule, pattern, data), data, masks)
             if size == (len(data), len(masks)):
                 break
-            found = self._screen.rules_for(data)
+            rules = self._screen.rules_for(data)
         if before == (len(masks), len(data)):
             return text
         return _join_masked(data.split(HIDDEN), masks)
@@ -192,7 +192,7 @@ class Redactor:
     def _apply(
         self, rule: Rule, spans: Iterable[tuple[int, int]], data: bytes, masks: list[str]
     ) -> tuple[bytes, list[str]]:
-        """The data with these places hidden, and its masks, in order."""
+        """Return the data with these places hidden, and its masks, in order."""
         pieces: list[bytes] = []
         kept: list[str] = []
         done = used = 0
@@ -210,7 +210,7 @@ class Redactor:
 
 
 def _find_secrets(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
-    """The positions of the secrets that a pattern finds, in order."""
+    """Yield the positions of the secrets that a pattern finds, in order."""
     expression = compile_pattern(pattern)
     group = 1 if expression.groups else 0
     at = 0
@@ -239,7 +239,7 @@ def _join_masked(pieces: list[bytes], masks: list[str]) -> str:
 
 
 def _picture(value: dict[str, Any]) -> dict[str, Any]:
-    """The value with the metadata removed from its picture; the same object if there is none to remove."""
+    """Return the value with its picture's metadata removed; the same object if there is none to remove."""
     for kind, content in PICTURE_FIELDS:
         data = value.get(content)
         if isinstance(data, str) and str(value.get(kind)).startswith("image/"):
@@ -259,4 +259,4 @@ UNSEEN: Final = re.compile(
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
     r"|(?<=\w)\\(?=[_-]\w)"
 )
-"""Escape sequences, characters without width, and what Markdown drops."""
+"""Escape sequences, characters without width, and backslashes that Markdown drops."""

@@ -1,4 +1,4 @@
-"""The definition of a rule."""
+"""The definition of a redaction rule."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,29 +6,29 @@ from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """One kind of secret."""
+    """A rule that finds one kind of secret."""
 
     name: str
-    """What replaces it."""
+    """Name of the rule, which replaces the secret."""
     what: str
-    """Its description for people."""
+    """Description of the secret for people."""
     patterns: tuple[str, ...]
     hints: tuple[str, ...] = ()
     """Patterns without regard to case. Every match contains a match of one of them; a text without any is skipped.
 
-    Without hints, what the patterns have before their groups is looked for: rarer, and more work to look for."""
+    Without hints, the beginnings of the patterns before their groups are searched for: rarer, but slower to search."""
     check: Callable[[bytes], bool] | None = None
     """Decides whether a match is a secret, where the pattern alone cannot."""
     unless: re.Pattern[bytes] | None = None
-    """What comes before a match and shows that it is not a secret."""
+    """Text before a match which shows that the match is not a secret."""
     extend: Callable[[bytes, int], int] | None = None
-    """Where it ends, if not where the pattern does; where it begins if there is nothing to hide."""
+    """Returns the end of the secret, if not that of the pattern; its start if there is nothing to hide."""
     wraps: bool = False
-    """Whether it may continue on the next line, because a terminal wrapped it."""
+    """Whether the secret may continue on the next line, because a terminal wrapped it."""
     prefixes: tuple[str, ...] = ()
-    """Its prefix, if the prefix alone identifies it, even when a line ends before the rest of it."""
+    """Prefixes of the secret, if they alone identify it, even when a line ends before the rest of it."""
     optional: bool = False
-    """Whether it applies only on request."""
+    """Whether the rule applies only on request."""
 
     @property
     def look(self) -> str:
@@ -37,13 +37,13 @@ class Rule(NamedTuple):
 
 
 def token(name: str, what: str, *patterns: str, hints: tuple[str, ...]) -> Rule:
-    """A rule for secrets that begin with something unmistakable: its hints, in small letters."""
+    """Return a rule for secrets with unmistakable beginnings: its hints, in small letters."""
     escaped = tuple(map(re.escape, hints))
     return Rule(name, what, patterns, escaped, prefixes=escaped)
 
 
 def leads(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Hints for patterns with a group: what comes before the group. They are as rare as the patterns themselves."""
+    """Return hints for patterns with a group: the part before the group, which is as rare as the pattern itself."""
     return tuple(pattern[: _group(pattern)] for pattern in patterns)
 
 

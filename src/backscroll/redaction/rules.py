@@ -1,8 +1,8 @@
-"""The table of rules: what a secret looks like, and how a secret beside a telling word differs from code.
+"""The table of rules: patterns of secrets, and the checks that tell secrets beside telling words from code.
 
 Patterns are RE2, run over UTF-8 bytes. A pattern with a group hides what the group matches, one without hides all of
-the match. No pattern may match the byte 0xff, which marks what is already hidden: that is why classes that take
-anything name it.
+the match. No pattern may match the byte 0xff, which marks hidden secrets: that is why classes that take anything name
+it.
 """
 
 from typing import Final
@@ -54,7 +54,7 @@ VERSION: Final = 3
 
 
 def _beside(name: str, shortest: int, also: str = "") -> tuple[str, ...]:
-    """The patterns of a value next to its name, in any language: the most certain first."""
+    """Return the patterns of a value next to its name, in any language: the most certain first."""
     name = rf"(?i:{name})"
     plain = rf"([^\s\"'`\\,;<>\[\](){{}}\xff{also}]{{{shortest},}})"
     inside = rf"[^\s\"<>\xff]{{{shortest},400}}?"
@@ -73,7 +73,7 @@ def _beside(name: str, shortest: int, also: str = "") -> tuple[str, ...]:
 
 
 def _in_quotes(name: str) -> tuple[str, ...]:
-    """A value that ends where its quotation mark comes again: it may have anything in it, spaces too."""
+    """Return the patterns of a value between quotation marks: it may have anything in it, spaces too."""
     begin = rf"(?i:{name})(?:{Q}[\])]?\s*(?::=|=>|={{1,3}}|:)|{Q}\s*,)\s*"
     return tuple(
         rf"{begin}{mark}([^\n\\{stop}\xff]{{8,300}}){mark}"
@@ -81,7 +81,7 @@ def _in_quotes(name: str) -> tuple[str, ...]:
     )
 
 
-# ruff: noqa: ISC004 - long patterns go on in the next line
+# ruff: noqa: ISC004 - long patterns continue in the next line
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "private-key", "a private key: PEM, OpenSSH or PGP, also escaped or cut off", (HEAD,), ("private key",),
@@ -198,4 +198,4 @@ RULES: Final[tuple[Rule, ...]] = (
         check=is_mail, optional=True,
     ),
 )  # fmt: skip
-"""In the order in which they are tried: the most certain first."""
+"""All rules, in the order in which they are tried: the most certain first."""

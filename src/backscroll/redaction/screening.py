@@ -1,7 +1,7 @@
-"""Whether a JSON value can have a secret in it: one look over all of its texts at once.
+"""Decide whether a JSON value can have a secret in it, by one search over all of its texts at once.
 
-Most records have none, and looking at each of their many short texts takes longer than everything else. A look may
-suspect a value without reason, but never passes one that the rules would change.
+Most records have none, and searching each of their many short texts takes longer than everything else. The search may
+suspect a value without reason, but never passes a value that the rules would change.
 """
 
 import re
@@ -27,9 +27,9 @@ MAYBE_UNSEEN: Final = (
     r"[\x00-\x08\x0b-\x1f\x7f]|\\[_-]|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]"
     r"|\xef\xbb\xbf"
 )
-"""The bytes of what is not seen, roughly: a look that costs a tenth of one for exactly that, and misses nothing."""
+"""Bytes of invisible characters, roughly: a search at a tenth of the cost of an exact one, which misses nothing."""
 PICTURE_FIELDS: Final = (("media_type", "data"), ("type", "base64"))
-"""Where a picture is: in a message, and in the result of a tool that read one."""
+"""Fields with the kind and data of a picture: in a message, and in the result of a tool that read one."""
 PICTURES_AND_VALUES: Final = frozenset({"data", "base64", "value"})
 """Names of fields that have a picture, or a setting whose name is in the field beside it."""
 FIELDS_IN_LINE: Final = rf'(?:{CHOSEN}|{DRAWN}|authorization|cookie|auth|"data|"base64|"value)"'
@@ -37,18 +37,18 @@ FIELDS_IN_LINE: Final = rf'(?:{CHOSEN}|{DRAWN}|authorization|cookie|auth|"data|"
 
 
 class Screen:
-    """Looks at values for some rules. It remembers the names of fields, which come again and again."""
+    """Screens values for some rules. Remembers the names of fields, which are few and repeated."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(rules)
         self._look = _look(self._rules)
         self._names: set[str] = set()
-        """Names of fields that are no secrets, and do not say that the value is one."""
+        """Names of fields that are no secrets, and do not show that their value is one."""
 
     def is_clean_line(self, line: bytes) -> bool:
         """Whether the rules certainly change nothing in a JSON value, or in a text, by the bytes of its line alone.
 
-        Only plain lines are known to be clean: where nothing is escaped, the line has every text as it is.
+        Only plain lines are known to be clean: without escapes, the line has every text verbatim.
         """
         return (
             line.isascii()
@@ -65,7 +65,7 @@ class Screen:
         if not self._gather(value, texts, names, 0):
             return False
         texts += names
-        # A line end between texts: what begins or ends one of them begins or ends a line here.
+        # A line end between texts, so that each begins and ends a line here.
         if not self._is_clean_text("\n".join(texts).encode("utf-8", "surrogatepass")):
             return False
         if len(self._names) < MAX_NAMES:
@@ -75,10 +75,10 @@ class Screen:
     def _is_clean_text(self, data: bytes) -> bool:
         if MASK_START in data:
             data = MASK.sub(HIDDEN, data)
-        found = self._look.found(data)
-        if len(self._rules) in found:
-            return False  # characters that are not seen: what is left without them may be a secret
-        for rule in self._named(found):
+        numbers = self._look.found(data)
+        if len(self._rules) in numbers:
+            return False  # invisible characters: the text without them may be a secret
+        for rule in self._named(numbers):
             if compile_pattern(any_pattern(rule.patterns)).search(data) is not None:
                 return False
             if rule.prefixes and next(broken_tokens(rule, data), None) is not None:
@@ -86,7 +86,7 @@ class Screen:
         return True
 
     def rules_for(self, data: bytes) -> list[Rule]:
-        """The rules that can match a text, in order."""
+        """Return the rules that can match a text, in order."""
         return self._named(self._look.found(data))
 
     def _named(self, numbers: list[int]) -> list[Rule]:
@@ -137,11 +137,11 @@ def tells(name: str) -> bool:
 
 @cache
 def any_pattern(patterns: tuple[str, ...]) -> str:
-    """A pattern that matches wherever one of these does."""
+    """Return a pattern that matches wherever any of these does."""
     return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
 @cache
 def _look(rules: tuple[Rule, ...]) -> AnyOf:
-    """What is looked for: the rules by their numbers, then what is not seen, then names of fields in a line."""
+    """Return the patterns of a search: the rules by their numbers, invisible characters, names of fields in a line."""
     return AnyOf([*(rule.look for rule in rules), MAYBE_UNSEEN, FIELDS_IN_LINE])

@@ -1,7 +1,7 @@
 """The rules for secrets with a known prefix, chosen by the services that issue them.
 
 Patterns are RE2, run over UTF-8 bytes. A pattern with a group hides what the group matches, one without hides all of
-the match. No pattern may match the byte 0xff, which marks what is already hidden.
+the match. No pattern may match the byte 0xff, which marks hidden secrets.
 """
 
 from typing import Final
@@ -11,14 +11,14 @@ from backscroll.redaction.names import Q
 from backscroll.redaction.rule import Rule, leads, token
 from backscroll.redaction.wraps import edge
 
-# What comes before a token that could also be the end of a word; a line that was escaped has `\n` as two characters.
+# The text before a token that could also end a word; an escaped line has `\n` as two characters.
 B: Final = r"(?:^|[^A-Za-z0-9_\xff]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
 
 
 def named(name: str, what: str, *patterns: str, hints: tuple[str, ...]) -> Rule:
-    """A rule for secrets beside their name. The name is a common word, so the hint is all that comes before the secret.
+    """Return a rule for secrets beside their name, a common word, so that the hint is all text before the secret.
 
-    Where a terminal broke the name itself over two lines, the hint is its beginning at the end of a line.
+    If a terminal broke the name itself over two lines, the hint is its beginning at the end of a line.
     """
     rule = token(name, what, *patterns, hints=hints)
     return rule._replace(hints=(*leads(patterns), edge(rule.prefixes)))

@@ -21,12 +21,12 @@ Span = tuple[int, int]
 
 
 def edge(prefixes: tuple[str, ...]) -> str:
-    """Finds what begins like a secret and goes on to the end of its line."""
+    """Return a pattern of texts that begin like a secret and extend to the end of their line."""
     return rf"((?i:{'|'.join(prefixes)})[A-Za-z0-9_+/=.~-]*){LINE_END}"
 
 
 def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
-    """Where tokens with a known prefix continue on the next lines."""
+    """Yield the positions of tokens with a known prefix that continue on the next lines."""
     done = 0
     for match in compile_pattern(edge(rule.prefixes)).finditer(data):
         start, end = match.span(1)
@@ -37,10 +37,10 @@ def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
         window = data[first:end] + b"".join(data[begin:stop] for begin, stop in pieces)
         for pattern in rule.patterns:
             expression = compile_pattern(pattern)
-            found = expression.search(window)
-            if found is None:
+            whole = expression.search(window)
+            if whole is None:
                 continue
-            begin, stop = found.span(1 if expression.groups else 0)
+            begin, stop = whole.span(1 if expression.groups else 0)
             if begin < end - first < stop:
                 done = _place(stop - (end - first), pieces)
                 yield first + begin, done
@@ -48,7 +48,7 @@ def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
 
 
 def pieces_below(data: bytes, start: int, end: int) -> list[Span]:
-    """The following lines of a secret that begins at `start` and reaches the end of its line, `end`."""
+    """Return the spans on the next lines of a secret that begins at `start` and reaches its line's end, `end`."""
     pieces: list[Span] = []
     width = end - _line_begin(data, start, max(0, end - WIDEST - 1))
     while NARROWEST <= width <= WIDEST and len(pieces) < MAX_LINES:
@@ -74,7 +74,7 @@ def _line_begin(data: bytes, start: int, lowest: int) -> int:
 
 
 def _place(at: int, pieces: list[Span]) -> int:
-    """The position in the data of an end in the joined pieces."""
+    """Return the position in the data of an end in the joined pieces."""
     for begin, stop in pieces:
         if at <= stop - begin:
             return begin + at
@@ -83,4 +83,4 @@ def _place(at: int, pieces: list[Span]) -> int:
 
 
 AFTER: Final = frozenset({b"", *(bytes([byte]) for byte in b" \t\r\n\"'`,;)]}&<>|@\\")})
-"""What may follow the last piece: nothing that makes it a name in an assignment."""
+"""Bytes that may follow the last piece: none that makes it a name in an assignment."""

@@ -7,7 +7,7 @@ from typing import Final
 
 
 def certain(text: str) -> str:
-    """The text without characters that terminals render differently: selectors, skin tones, uncomposed accents."""
+    """Drop characters that terminals render differently: selectors, skin tones, uncomposed accents."""
     if text.isascii():
         return text
     kept = "".join(character for character in text if not _is_uncertain(character))
@@ -15,26 +15,26 @@ def certain(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns it takes."""
+    """Return the number of columns that the text takes."""
     return len(text) if text.isascii() else sum(map(width_of, text))
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or as much of its beginning as fits, with an ellipsis."""
+    """Return the text, or as much of its beginning as fits, with an ellipsis."""
     if cells(text) <= width:
         return text
     return take(text, width - 1) + "…" if width > 0 else ""
 
 
 def cut_start(text: str, width: int) -> str:
-    """The text, or as much of its end as fits, after an ellipsis."""
+    """Return the text, or as much of its end as fits, after an ellipsis."""
     if cells(text) <= width:
         return text
     return "…" + take(text[::-1], width - 1)[::-1] if width > 0 else ""
 
 
 def take(text: str, width: int) -> str:
-    """As much of the beginning as fits."""
+    """Return as much of the beginning as fits."""
     used = 0
     for number, character in enumerate(text):
         used += width_of(character)
@@ -44,7 +44,7 @@ def take(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end when the text is wrapped at spaces; only a word wider than a line is broken."""
+    """Yield start and end of each line when the text is wrapped at spaces; only a word wider than a line is broken."""
     width = max(2, width)
     start = 0
     while start < len(text):
@@ -63,7 +63,7 @@ def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=10_000)
 def width_of(character: str) -> int:
-    """How many columns one character takes."""
+    """Return the number of columns that a character takes."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -1,11 +1,13 @@
-"""Chats as plain data, for programs: what `--json` prints of them."""
+"""Chats as plain data, for programs: the objects that `--json` prints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.messages import Message, ToolCall
+from backscroll.conversation.origins import origins_of
 from backscroll.conversation.overview import Overview
 from backscroll.records.content import Text, Thinking, Usage
 from backscroll.records.decode import value_of
@@ -22,7 +24,8 @@ def chat_as_json(
     tags: Sequence[str] = (),
     machines: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """What one knows of a chat without reading it; `tags` are the user's own, beside those in the transcripts."""
+    """Return the stored facts of a chat, without reading it; `tags` are the user's own, beside those in the
+    transcripts."""
     return {
         "id": chat.id,
         "title": chat.title,
@@ -55,7 +58,7 @@ def chat_as_json(
 
 
 def branch_as_json(branch: Branch) -> dict[str, Any]:
-    """A branch and where it left."""
+    """Return a branch and where it left."""
     return {
         "number": branch.number,
         "active": branch.number == 1,
@@ -66,8 +69,22 @@ def branch_as_json(branch: Branch) -> dict[str, Any]:
     }
 
 
+def sessions_as_json(chat: Chat) -> Iterator[dict[str, Any]]:
+    """Yield the sessions of a chat, oldest first, each with the session that it came from."""
+    leaves, origins = {leaf.place.file for leaf in chat.leaves}, origins_of(chat)
+    for session in chat.sessions:
+        origin = origins.get(session.place.file)
+        yield {
+            "id": session.session_id,
+            "rows": len(session.rows),
+            "leaf": session.place.file in leaves,
+            "from": origin.session.session_id if origin else None,
+            "how": str(origin.kind) if origin else None,
+        }
+
+
 def agent_as_json(agent: Agent) -> dict[str, Any]:
-    """A sub-agent and the call that started it."""
+    """Return a sub-agent and the call that started it."""
     return {
         "id": agent.id,
         "type": agent.type,
@@ -85,13 +102,13 @@ def agent_as_json(agent: Agent) -> dict[str, Any]:
 
 
 def _fork_context(agent: Agent) -> dict[str, str | None] | None:
-    """The conversation that a forked agent began with, which its own rows only refer to."""
+    """Return the conversation that a forked agent began with, which its own rows only refer to."""
     context = agent.transcript.fork_context if agent.transcript else None
     return {"session": context.parent_session_id, "last": context.parent_last_uuid} if context else None
 
 
 def usage_as_json(usage: Usage) -> dict[str, int]:
-    """The four counts of tokens."""
+    """Return the four counts of tokens."""
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -101,7 +118,7 @@ def usage_as_json(usage: Usage) -> dict[str, int]:
 
 
 def message_as_json(message: Message, *, undecoded: bool = False) -> dict[str, Any]:
-    """A message with its blocks, and each call with its result; what tools were asked as `Raw`, if so wanted."""
+    """Return a message with its blocks, and each call with its result; with `undecoded`, tool inputs stay `Raw`."""
     return {
         "id": message.id,
         "kind": str(message.kind),
@@ -113,12 +130,14 @@ def message_as_json(message: Message, *, undecoded: bool = False) -> dict[str, A
         "usage": usage_as_json(message.usage) if message.usage else None,
         "stop_reason": message.stop_reason,
         "compaction": _compaction(message),
+        **({"starts_part": str(message.starts_part)} if message.starts_part is not None else {}),
         "calls": [_call_as_json(call, undecoded=undecoded) for call in message.calls.values()],
+        **({"conflicts": [other._asdict() for other in message.conflicts]} if message.conflicts else {}),
     }
 
 
 def _compaction(message: Message) -> dict[str, Any] | None:
-    """Why the context was summed up, what that saved, and which rows stayed in it."""
+    """Return why the context was summarised, how many tokens that saved, and which rows stayed in it."""
     record = message.rows[0].record
     metadata = record.compact_metadata if isinstance(record, System) else None
     if metadata is None:

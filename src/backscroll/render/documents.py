@@ -1,10 +1,11 @@
-"""A whole chat as one document: what stands at its head, its branches, and its agents."""
+"""A whole chat as one document: its head, its branches, and its agents."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.messages import Message
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import WITHOUT_SESSION, ChatPart, PartFilter, parts_of
@@ -12,27 +13,27 @@ from backscroll.render.terminal import clean_line, minute, moment, zone_of
 
 
 class Readable(Protocol):
-    """A chat that was opened to be read."""
+    """A chat that is open for reading."""
 
     @property
     def chat(self) -> Chat:
-        """The chat."""
+        """The chat that is open."""
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Title of the chat."""
 
     def messages(self, branch: Branch) -> list[Message]:
-        """What was said on a branch."""
+        """Return the messages of a branch."""
 
     def agent_messages(self, agent: Agent) -> list[Message]:
-        """What a sub-agent was told and said."""
+        """Return the messages of a sub-agent, its task included."""
 
 
 def document_parts(
     opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool, for_terminal: bool = False
 ) -> Iterator[ChatPart]:
-    """The parts of some branches, and of the agents if they are wanted.
+    """Yield the parts of some branches, and of the agents if they are wanted.
 
     The head has the whole id and times in UTC, or `for_terminal` a short id and times on the user's clock.
     """
@@ -41,11 +42,11 @@ def document_parts(
     yield ChatPart("divider", title=title if len(title) <= 70 else title[:69] + "…")
     times = [when for when in (chat.started, chat.last_active) if when]
     if for_terminal:
-        told = [chat.id[:8], chat.project, f"{' – '.join(map(minute, times))} {zone_of(times)}".strip()]
+        facts = [chat.id[:8], chat.project, f"{' – '.join(map(minute, times))} {zone_of(times)}".strip()]
     else:
-        told = [chat.id, chat.project, " – ".join(map(moment, times))]
-    told += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
-    yield ChatPart("output", " · ".join(word for word in told if word))
+        facts = [chat.id, chat.project, " – ".join(map(moment, times))]
+    facts += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
+    yield ChatPart("output", " · ".join(word for word in facts if word))
     for branch in branches:
         if len(branches) > 1:
             yield ChatPart("divider", title=f"branch {branch.number} of {len(chat.branches)}")
@@ -58,6 +59,6 @@ def document_parts(
 
 
 def markdown_of(opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool) -> Iterator[str]:
-    """The document as Markdown, piece by piece."""
+    """Yield the document as Markdown, piece by piece."""
     yield f"# {clean_line(opened.title)}\n\n"
     yield from markdown(document_parts(opened, branches, choice, agents=agents))

@@ -9,11 +9,12 @@ from backscroll.render.terminal import OURS
 
 TAB: Final = 8
 LABEL: Final = re.compile(r"[A-Za-z]\w*( \w+)? {2,}(?=\S)")
-"""A word at the beginning of a line and the space after it: what it says goes on below itself, not below the word."""
+"""A word at the beginning of a line and the space after it: further lines are indented below the text, not below the
+word."""
 
 
 def fold(text: str, width: int) -> str:
-    """The text with no line wider than `width`: further lines are indented, and our colours and links stay as they are.
+    """Break lines wider than `width`: further lines are indented, and our colours and links stay as they are.
 
     Only a word that is wider than a line is broken. Tabs become spaces, for a terminal alone knows how wide they are.
     """
@@ -21,7 +22,7 @@ def fold(text: str, width: int) -> str:
 
 
 def _without_tabs(line: str) -> str:
-    """The line with spaces for its tabs, as a terminal shows them."""
+    """Return the line with spaces for its tabs, as a terminal shows them."""
     if "\t" not in line:
         return line
     made, at = [], 0
@@ -30,9 +31,9 @@ def _without_tabs(line: str) -> str:
             made.append(piece)
             continue
         for part in re.split(r"(\t)", piece):
-            shown = " " * (TAB - at % TAB) if part == "\t" else part
-            made.append(shown)
-            at += cells(shown)
+            expanded = " " * (TAB - at % TAB) if part == "\t" else part
+            made.append(expanded)
+            at += cells(expanded)
     return "".join(made)
 
 
@@ -43,10 +44,10 @@ def _fold(line: str, width: int) -> str:
         return line
     label = LABEL.match(plain)
     indent = " " * min(label.end() if label else len(plain) - len(plain.lstrip()) + 2, width // 2)
-    starts, shown = set(), set[int]()
+    starts, visible = set(), set[int]()
     for start, end in _lines(plain, width, len(indent)):
         starts.add(start)
-        shown.update(range(start, start + len(plain[start:end].rstrip())))
+        visible.update(range(start, start + len(plain[start:end].rstrip())))
     folded, at = [], 0
     for number, piece in enumerate(pieces):
         if number % 2:
@@ -55,14 +56,14 @@ def _fold(line: str, width: int) -> str:
         for character in piece:
             if at in starts and at:
                 folded.append(f"\n{indent}")
-            if at in shown:
+            if at in visible:
                 folded.append(character)
             at += 1
     return "".join(folded)
 
 
 def _lines(plain: str, width: int, indent: int) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end; all but the first have less room."""
+    """Yield start and end of each line; all but the first have less room."""
     first = next(iter(wrap(plain, width)))
     yield first
     start = first[1] + len(plain[first[1] :]) - len(plain[first[1] :].lstrip(" "))

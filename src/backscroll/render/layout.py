@@ -1,8 +1,8 @@
-"""Which columns of a table fit a terminal, and how wide each of them is.
+"""Choose the columns of a table that fit a terminal, and their widths.
 
 Bars shrink before text does, and text before a column is left out. Dates, ids and numbers are never cut. Where even the
-columns that are not extra do not fit, as on a phone, those at the right are left out, except the text that the table
-is about.
+columns that are not extra do not fit, as on a phone, those at the right are left out, except the text that the table is
+about.
 """
 
 from collections.abc import Sequence
@@ -18,56 +18,56 @@ Shrinking: TypeAlias = Literal["never", "end", "start", "bar"]
 
 
 class Column(NamedTuple):
-    """A column, and what becomes of it where there is little room."""
+    """A column, and how it changes where there is little room."""
 
     name: str
     right: bool = False
-    """Whether its values end below one another, as numbers do."""
+    """Whether its values are aligned at the right, as numbers are."""
     shrinks: Shrinking = "end"
-    """What may be cut: the end of a text, the start of a path, or nothing; `bar` is a column of bars."""
+    """Part of a value that may be cut: the end of a text, the start of a path, or none; `bar` is a column of bars."""
     least: int = NARROWEST
-    """The width at which a text still says something."""
+    """Least width at which a text is still useful."""
     extra: int = 0
     """A column with a number here is left out where the others do not fit, the highest number first."""
     short: str = ""
-    """A shorter name, for where the texts would not fit otherwise."""
+    """Shorter name, for where the texts would not fit otherwise."""
 
 
 class ShownColumn(NamedTuple):
-    """A column that is shown: which one, and its width."""
+    """A column that is shown: its number, and its width."""
 
     number: int
     width: int
 
 
 def places(columns: Sequence[Column], widths: Sequence[int], room: int | None) -> list[ShownColumn]:
-    """The columns that are shown in `room`, with their widths; all of them, as wide as they are, where it is None."""
+    """Return the columns shown in `room`, with their widths; all of them, at full width, if it is None."""
     everything = [ShownColumn(number, width) for number, width in enumerate(widths)]
     if room is None:
         return everything
-    shown = everything
+    fitting = everything
     for left_out in _steps(columns):
-        shown = [place for place in everything if place.number not in left_out]
-        shown = _with_bar(columns, shown, room)
-        shown = _shrunk(columns, shown, room, below_least=False)
-        if _taken(shown) <= room:
-            return shown
-    narrow = _shrunk(columns, shown, room, below_least=True)
+        fitting = [place for place in everything if place.number not in left_out]
+        fitting = _with_bar(columns, fitting, room)
+        fitting = _shrunk(columns, fitting, room, below_least=False)
+        if _taken(fitting) <= room:
+            return fitting
+    narrow = _shrunk(columns, fitting, room, below_least=True)
     while _taken(narrow) > room and (last := _last_to_leave_out(columns, narrow)) is not None:
-        shown = [everything[place.number] for place in narrow if place.number != last]
-        narrow = _shrunk(columns, shown, room, below_least=False)
-    return narrow if _taken(narrow) <= room else _shrunk(columns, shown, room, below_least=True)
+        fitting = [everything[place.number] for place in narrow if place.number != last]
+        narrow = _shrunk(columns, fitting, room, below_least=False)
+    return narrow if _taken(narrow) <= room else _shrunk(columns, fitting, room, below_least=True)
 
 
 def _steps(columns: Sequence[Column]) -> list[set[int]]:
-    """What to leave out, from nothing to everything that may be missing."""
+    """Return what to leave out, from nothing to everything that may be missing."""
     order = [number for number, column in enumerate(columns) if column.extra]
     order.sort(key=lambda number: (-columns[number].extra, -number))
     return [set(order[:count]) for count in range(len(order) + 1)]
 
 
 def _last_to_leave_out(columns: Sequence[Column], shown: Sequence[ShownColumn]) -> int | None:
-    """The column at the right that is neither the first nor the text; None if there is no other."""
+    """Return the column at the right that is neither the first nor the text; None if there is no other."""
     numbers = [place.number for place in shown]
     texts = [number for number in numbers[1:] if columns[number].shrinks in ("end", "start")]
     others = [number for number in numbers[1:] if number not in texts[-1:]]
@@ -75,7 +75,7 @@ def _last_to_leave_out(columns: Sequence[Column], shown: Sequence[ShownColumn]) 
 
 
 def _with_bar(columns: Sequence[Column], shown: list[ShownColumn], room: int) -> list[ShownColumn]:
-    """The bar in what the others leave of the room; without it, if that is too short."""
+    """Fit the bar into the room that the others leave; drop it if that is too short."""
     others = [place for place in shown if columns[place.number].shrinks != "bar"]
     width = min(LONGEST_BAR, room - _taken(others) - GAP)
     return [
@@ -85,7 +85,7 @@ def _with_bar(columns: Sequence[Column], shown: list[ShownColumn], room: int) ->
 
 
 def _shrunk(columns: Sequence[Column], shown: list[ShownColumn], room: int, *, below_least: bool) -> list[ShownColumn]:
-    """The widest texts made narrower until everything fits, or none can become narrower."""
+    """Narrow the widest texts until everything fits, or none can become narrower."""
     widths = {place.number: place.width for place in shown}
     least = {
         number: min(widths[number], NARROWEST if below_least else columns[number].least)

@@ -9,7 +9,7 @@ from backscroll.render.terminal import clean, clean_line
 
 
 def markdown(parts: Iterable[ChatPart]) -> Iterator[str]:
-    """Each part as Markdown, followed by an empty line."""
+    """Yield each part as Markdown, followed by an empty line."""
     for part in parts:
         yield _piece(part) + "\n\n"
 
@@ -43,7 +43,7 @@ def _is_long(text: str) -> bool:
 
 
 def _fence(text: str, language: str) -> str:
-    """The text in a fence that nothing in it can end."""
+    """Return the text in a fence that nothing in it can end."""
     longest = max((len(run) for run in FENCE.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

@@ -1,7 +1,7 @@
 """A chat cut into the parts that a reader sees, the same for every format.
 
-This module decides what is shown of each kind of message, how a tool call is titled, and what matters in its result.
-Texts are unchanged; the formats clean them.
+This module decides which parts of each kind of message are shown, how a tool call is titled, and which lines of its
+result matter. Texts are unchanged; the formats clean them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import CallState, Message, ToolCall
+from backscroll.conversation.parts import PartStart
 from backscroll.records.content import Block, Document, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock
 from backscroll.records.decode import readable_value
 from backscroll.records.kinds import System
@@ -27,7 +28,7 @@ class ChatPart(NamedTuple):
 
 
 class PartFilter(NamedTuple):
-    """How much is shown."""
+    """The kinds of parts that are shown."""
 
     tools: Tools = "short"
     thinking: bool = False
@@ -36,16 +37,20 @@ class PartFilter(NamedTuple):
 
 
 def parts_of(messages: Iterable[Message], choice: PartFilter) -> Iterator[ChatPart]:
-    """The parts of some messages, in order."""
+    """Yield the parts of some messages, in order."""
     for message in messages:
+        if message.starts_part is not None:
+            yield ChatPart("divider", title=PART_STARTS[message.starts_part])
         if message.kind is RowKind.ANSWER or (message.kind is RowKind.API_ERROR and message.blocks):
             yield from _answer(message, choice)
         else:
             yield from _message_parts(message, choice)
+        for other in message.conflicts:
+            yield ChatPart("note", other.text, title=f"{other.machine} has another text here")
 
 
 def call_title(call: ToolCall) -> str:
-    """A call and its subject on one line: `Read(src/x.py)`."""
+    """Return a call and its subject on one line: `Read(src/x.py)`."""
     value = readable_value(call.block.input)
     about = next((value[name] for name in ABOUT if value.get(name)), "") if isinstance(value, dict) else ""
     about = about if isinstance(about, str) else ""
@@ -53,12 +58,12 @@ def call_title(call: ToolCall) -> str:
 
 
 def result_text(call: ToolCall) -> str:
-    """The result for the model, as text."""
+    """Return the result for the model, as text."""
     return _content_text(call.result.block) if call.result else ""
 
 
 def diff_of(call: ToolCall) -> str:
-    """The change that a call made to a file, as a unified diff; the client writes it into the result."""
+    """Return the change that a call made to a file, as a unified diff; the client writes it into the result."""
     value = readable_value(call.result.details) if call.result else None
     patch = value.get("structuredPatch") if isinstance(value, dict) else None
     lines: list[str] = []
@@ -127,7 +132,9 @@ def _message_parts(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
             title=f"summary of the conversation so far ({len(text):,} characters)",
         )
     elif kind is RowKind.NOTIFICATION:
-        yield ChatPart("note", text if choice.everything else _first_line(text), title="notification")
+        title = f"message from {message.sender}" if message.sender else "notification"
+        is_whole = choice.everything or message.sender
+        yield ChatPart("note", text if is_whole else message.notice or _first_line(text), title=title)
     elif kind is RowKind.API_ERROR:
         times = f", {len(message.rows)} times" if len(message.rows) > 1 else ""
         yield ChatPart("note", text or "the API did not respond", title=f"API error{times}")
@@ -141,8 +148,8 @@ def _compaction(message: Message) -> str:
     if metadata is None:
         return "compacted"
     tokens = [f"{count:,}" for count in (metadata.pre_tokens, metadata.post_tokens) if count is not None]
-    told = [word for word in (metadata.trigger, " → ".join(tokens) + " tokens" if tokens else "") if word]
-    return f"compacted ({', '.join(told)})" if told else "compacted"
+    facts = [word for word in (metadata.trigger, " → ".join(tokens) + " tokens" if tokens else "") if word]
+    return f"compacted ({', '.join(facts)})" if facts else "compacted"
 
 
 def _content_text(result: ToolResult) -> str:
@@ -171,8 +178,17 @@ def _first_line(text: str) -> str:
 
 
 LONGEST_LINE: Final = 100
+PART_STARTS: Final = {
+    PartStart.COMPACTED: "compacted",
+    PartStart.CLEARED: "cleared: Claude does not know what is above",
+    PartStart.PLAN_ACCEPTED: "plan accepted: Claude knows only the plan of what is above",
+    PartStart.ROWS_LOST: "rows before this one are lost or damaged",
+    PartStart.OTHER_SESSION: "another session of the same chat",
+    PartStart.UNLINKED: "a new beginning in the same session: nothing says why",
+}
+"""Texts of the divider between two parts of a conversation."""
 ABOUT: Final = (
     "file_path", "notebook_path", "command", "pattern", "query", "url", "description", "skill", "path", "prompt",
     "subject",
 )  # fmt: skip
-"""Of a tool's input, what says best what the call is about; the first that is there."""
+"""Input fields that tell best what a call is about; the first that is there is used."""

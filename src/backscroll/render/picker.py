@@ -27,7 +27,7 @@ class PickerEntry(NamedTuple):
 
 
 class PickerLayout(NamedTuple):
-    """Where things are on a screen of some size."""
+    """Positions on a screen of some size."""
 
     width: int
     height: int
@@ -40,12 +40,12 @@ class PickerLayout(NamedTuple):
 
     @property
     def entries(self) -> int:
-        """How many entries are seen at once."""
+        """Number of entries visible at once."""
         return max(1, self.list_height // self.entry_height)
 
 
 def layout_of(width: int, height: int) -> PickerLayout:
-    """The list beside the preview on a wide screen, above it on a narrow one, and alone on a small one."""
+    """Place the list beside the preview on a wide screen, above it on a narrow one, and alone on a small one."""
     body = max(1, height - 3)
     entry = 1 if body < 6 or width < 24 else 2
     if width >= WIDE_TERMINAL and body >= 6:
@@ -69,13 +69,13 @@ class Picker:
     """The number of results, as text."""
     chosen: int = 0
     first: int = 0
-    """The first entry that is seen."""
+    """Number of the first visible entry."""
     preview: list[Line] = field(default_factory=list)
     preview_of: str = ""
     scrolled: int = 0
     is_searching: bool = False
     problem: str = ""
-    """What is wrong with the query."""
+    """Error in the query."""
     notice: Piece | None = None
     """A message about the last action, shown until the next key."""
     shows_help: bool = False
@@ -85,7 +85,7 @@ class Picker:
 
     @property
     def selected(self) -> PickerEntry | None:
-        """The chosen entry."""
+        """Entry that is chosen, if any."""
         return self.entries[self.chosen] if self.chosen < len(self.entries) else None
 
     # Typing
@@ -107,13 +107,13 @@ class Picker:
         self.delete(self.cursor - (before.rfind(" ") + 1))
 
     def move_cursor(self, count: int) -> None:
-        """Move the cursor."""
+        """Move the cursor by `count` characters."""
         self.cursor = min(len(self.text), max(0, self.cursor + count))
 
     # Choosing
 
     def move(self, count: int) -> None:
-        """Move the selection."""
+        """Move the selection by `count` entries."""
         self.choose(self.chosen + count)
 
     def choose(self, number: int) -> None:
@@ -133,12 +133,12 @@ class Picker:
         self.choose(numbers[0] if numbers else self.chosen if keep else 0)
 
     def scroll(self, count: int) -> None:
-        """Scroll the preview."""
+        """Scroll the preview by `count` lines."""
         self.scrolled = max(0, self.scrolled + count)
 
 
 def draw(picker: Picker, layout: PickerLayout) -> tuple[list[Line], int]:
-    """The whole screen, line by line, and the column of the cursor in the first of them."""
+    """Return the whole screen, line by line, and the column of the cursor in the first line."""
     room = layout.entries
     if picker.chosen < picker.first:
         picker.first = picker.chosen
@@ -154,13 +154,13 @@ def draw(picker: Picker, layout: PickerLayout) -> tuple[list[Line], int]:
 
 
 def wrapped(pieces: Iterable[Piece], width: int, most: int = 1000) -> Iterator[Line]:
-    """The pieces on as many lines as they need, but at most `most`."""
+    """Yield the pieces on as many lines as they need, but at most `most`."""
     looks: list[str] = []
     parts: list[str] = []
     for look, text in pieces:
-        shown = certain(text)
-        parts.append(shown)
-        looks += [look] * len(shown)
+        safe = certain(text)
+        parts.append(safe)
+        looks += [look] * len(safe)
     text = "".join(parts)
     for number, (start, end) in enumerate(wrap(text, width)):
         if number == most - 1 and end < len(text):
@@ -170,12 +170,12 @@ def wrapped(pieces: Iterable[Piece], width: int, most: int = 1000) -> Iterator[L
 
 
 def fitted(pieces: Iterable[Piece], width: int) -> Line:
-    """The pieces on one line of `width` columns, padded, or cut with an ellipsis."""
-    shown = [(look, certain(text)) for look, text in pieces]
+    """Return the pieces on one line of `width` columns, padded, or cut with an ellipsis."""
+    safe = [(look, certain(text)) for look, text in pieces]
     left = width
     line: list[Piece] = []
-    is_cut = sum(cells(text) for _, text in shown) > width
-    for look, text in shown:
+    is_cut = sum(cells(text) for _, text in safe) > width
+    for look, text in safe:
         part = take(text, left - is_cut)
         line.append((look, part))
         left -= cells(part)
@@ -199,16 +199,16 @@ def _joined(text: str, looks: list[str]) -> Line:
 
 
 def _head(picker: Picker, width: int) -> tuple[Line, int]:
-    """The query; where it is too long, the part with the cursor."""
+    """Return the query; where it is too long, the part with the cursor."""
     order = picker.sort if picker.text.strip() or picker.sort != "relevance" else "newest"
     right = f"  {'…' if picker.is_searching else picker.amount} · {order}" if width >= 50 else ""
     room = max(1, width - 2 - cells(right) - 1)
     start = 0
     while cells(picker.text[start : picker.cursor]) > room:
         start += 1
-    shown = take(picker.text[start:], room)
+    typed = take(picker.text[start:], room)
     cursor = min(width - 1, 2 + cells(picker.text[start : picker.cursor]))
-    return fitted([("prompt", "❯ "), ("plain", shown + " " * (room + 1 - cells(shown))), ("dim", right)], width), cursor
+    return fitted([("prompt", "❯ "), ("plain", typed + " " * (room + 1 - cells(typed))), ("dim", right)], width), cursor
 
 
 def _body(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
@@ -222,8 +222,8 @@ def _body(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
     preview = picker.preview if picker.selected and picker.preview_of == picker.selected.id else []
     picker.scrolled = min(picker.scrolled, max(0, len(preview) - layout.preview_height))
     # Fitted once more: it may have been made for another size, before the terminal was resized.
-    shown = preview[picker.scrolled : picker.scrolled + layout.preview_height]
-    seen = [fitted(line, layout.preview_width) for line in shown]
+    visible = preview[picker.scrolled : picker.scrolled + layout.preview_height]
+    seen = [fitted(line, layout.preview_width) for line in visible]
     if not layout.is_beside:
         yield from listed
         yield from [()] * (layout.list_height - len(listed))
@@ -258,13 +258,13 @@ def _list(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
 def _foot(picker: Picker, width: int) -> Line:
     if picker.notice or picker.problem:
         return fitted([picker.notice or ("problem", picker.problem)], width)
-    shown = ""
+    hints = ""
     for key in KEYS:
-        longer = f"{shown}  {key}" if shown else key
+        longer = f"{hints}  {key}" if hints else key
         if cells(longer) > width:
             break
-        shown = longer
-    return fitted([("dim", shown)], width)
+        hints = longer
+    return fitted([("dim", hints)], width)
 
 
 WIDE_TERMINAL: Final = 100

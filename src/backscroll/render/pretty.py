@@ -27,7 +27,7 @@ STATES = {
 
 
 def pretty(parts: Iterable[ChatPart], width: int, *, color: bool = True) -> Iterator[str]:
-    """Each part as text with its colours, ready to be written."""
+    """Yield each part as text with its colours, ready to be written."""
     for part in parts:
         page = io.StringIO()
         console = Console(
@@ -60,7 +60,7 @@ def _render_part(part: ChatPart) -> RenderableType:
 
 
 def _markdown(text: str) -> Markdown:
-    """Markdown in which a link shows where it leads: every address but a visible `https://…` is only text.
+    """Return Markdown in which a link shows its address: every address but a visible `https://…` is only text.
 
     Otherwise a transcript could choose what a click starts (`ssh://`, `vscode://`) behind any harmless word.
     """
@@ -109,12 +109,12 @@ def _text(content: str) -> Token:
 
 
 def _diff(text: str) -> Text:
-    shown = Text()
+    lines = Text()
     for line in text.splitlines():
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
-        shown.append(line + "\n", style=style)
-    shown.rstrip()
-    return shown
+        lines.append(line + "\n", style=style)
+    lines.rstrip()
+    return lines
 
 
 WEB: Final = re.compile(r"https?://[!-~]+")

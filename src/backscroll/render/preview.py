@@ -1,4 +1,4 @@
-"""The picker's preview of a chat: its details, the matches, and how it began."""
+"""The picker's preview of a chat: its details, the matches, and its beginning."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from backscroll.render.terminal import clean, clean_line, plural
 
 
 class PreviewMessage(NamedTuple):
-    """Something that was said in it."""
+    """A message of the chat."""
 
     is_prompt: bool
     text: str
@@ -23,7 +23,7 @@ def preview_of(
     said: Iterable[PreviewMessage],
     width: int,
 ) -> Iterator[Line]:
-    """The lines, each no wider than the pane."""
+    """Yield the lines, each no wider than the pane."""
     yield from wrapped([("title", clean_line(chat.title))], width, 3)
     when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else ""
     counts = [plural(chat.messages, "message"), f"{chat.branches} branches" if chat.branches > 1 else ""]

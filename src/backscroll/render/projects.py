@@ -1,4 +1,4 @@
-"""What a project is called where its whole path would be too long."""
+"""Short names of projects, where the whole path would be too long."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ WORKTREES: Final = frozenset({"worktrees", ".worktrees"})
 
 
 def project_name(project: str | None) -> str:
-    """The last part of a project's path: `shop`. A worktree is named after its repository: `shop (fix-cart)`."""
+    """Return the last part of a project's path: `shop`. A worktree is named after its repository: `shop (fix-cart)`."""
     parts = clean_line(project or "-").replace("\\", "/").rstrip("/").split("/")
     if len(parts) > 2 and parts[-2] in WORKTREES:
         above = [part for part in parts[:-2] if not part.startswith(".")]
@@ -28,7 +28,7 @@ def project_name(project: str | None) -> str:
 
 
 def names_of(projects: Iterable[str]) -> dict[str, str]:
-    """The names of projects, with more of the path where two would be equal."""
+    """Return the names of projects, with more of the path where two would be equal."""
     names = {project: project_name(project) for project in projects}
     for _ in range(MAX_PARTS):
         often = Counter(names.values())

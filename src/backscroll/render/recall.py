@@ -37,7 +37,7 @@ class CitedSource(Protocol):
 
 
 def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which this must not know
-    """The answer to a question."""
+    """Return the answer to a question."""
     lines = [NOTE, ""] if recall.passages else []
     for number, passage in enumerate(recall.passages, start=1):
         lines += [f"[{number}] {citation(passage.source)}", *quote_lines(passage.text), ""]
@@ -49,12 +49,12 @@ def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which t
 
 
 def citation(source: CitedSource) -> str:
-    """The source on one line: time, project, chat, and the ids to find it."""
+    """Return the source on one line: time, project, chat, and the ids to find it."""
     return f"{described(source)} {short_id(source.chat)}/{short_id(source.message)}"
 
 
 def described(source: CitedSource) -> str:
-    """The source without ids."""
+    """Return the source without ids."""
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
     title = clean_line(source.title)[:LONGEST_TITLE]
@@ -63,12 +63,12 @@ def described(source: CitedSource) -> str:
 
 
 def quote_lines(text: str) -> Iterable[str]:
-    """The lines of a text as a quotation."""
+    """Yield the lines of a text as a quotation."""
     return [f"{QUOTED}{line}".rstrip() for line in clean(text).split("\n")]
 
 
 def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The same for programs, with the original text."""
+    """Return the answer for programs, with the original text."""
     return {
         "question": recall.question[:LONGEST_QUESTION],
         "passages": [
@@ -91,7 +91,7 @@ def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def source_as_json(source: CitedSource) -> dict[str, Any]:
-    """The source, with full ids."""
+    """Return the source, with full ids."""
     return {
         "chat": source.chat,
         "title": source.title,
@@ -104,5 +104,5 @@ def source_as_json(source: CitedSource) -> dict[str, Any]:
 
 
 def short_id(name: str) -> str:
-    """The start of an id, which is enough to find it by."""
+    """Return the start of an id, which is enough to find it by."""
     return clean_line(name)[:ID]

@@ -4,16 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from backscroll.conversation.usage import BOUNDED
 from backscroll.render.layout import Column
 from backscroll.render.tables import FittedTable, TableBar, fit, is_numeric
 
 SHORT_ID: Final = 8
 TEXT: Final = 16
-"""A text that is narrower says too little: other columns are left out before."""
+"""Least width of a text: other columns are left out before it becomes narrower."""
 
 
 NAME: Final = 26
-"""As wide as the name of a model with its date."""
+"""Width of a name: that of a model with its date."""
 
 
 def report_table(
@@ -24,13 +25,19 @@ def report_table(
     total: Mapping[str, Any] | None = None,
     zone: str = "",
 ) -> FittedTable:
-    """A report as a table, with bars for one of its columns and, if there is one, the total as the last line.
+    """Return a report as a table, with bars for one of its columns and, if there is one, the total as the last line.
 
-    Without a `width` it is complete: no column is left out, nothing is cut, and ids are whole. `zone` is named once,
-    in the head of the first column with times of the day.
+    Without a `width` it is complete: no column is left out, nothing is cut, and ids are whole. `zone` is named once, in
+    the head of the first column with times of the day.
     """
+    bounds = [lower_bounds(dict(zip(columns, row, strict=True))) for row in rows]
+    columns, rows = without_placeholders(columns, rows)
     right = [is_numeric(row[number] for row in rows) for number in range(len(columns))]
-    texts = [[_cell(name, value, width) for name, value in zip(columns, row, strict=True)] for row in rows]
+    texts = [
+        [f"{AT_LEAST}{_cell(name, value, width)}" if name in bound else _cell(name, value, width)
+         for name, value in zip(columns, row, strict=True)]
+        for row, bound in zip(rows, bounds, strict=True)
+    ]  # fmt: skip
     shaped = [_column(name, side) for name, side in zip(columns, right, strict=True)]
     if zone:
         timed = next((n for n, name in enumerate(columns) if name in TIMES and _has_clock(texts, n)), None)
@@ -38,7 +45,7 @@ def report_table(
             shaped[timed] = shaped[timed]._replace(name=f"{shaped[timed].name} {zone}")
     has_total = bool(total and rows)
     if total and rows:
-        texts.append(["total", *(_cell(name, total[name], width) if name in total else None for name in columns[1:])])
+        texts.append(["total", *(_sum_cell(name, total, width) for name in columns[1:])])
     if bar is not None and bar in columns and rows:
         at = list(columns).index(bar)
         most = max((row[at] or 0 for row in rows), default=0)
@@ -62,8 +69,15 @@ def _cell(name: str, value: Any, width: int | None) -> Any:  # noqa: ANN401 - wh
     return value_text(name, value)
 
 
+def _sum_cell(name: str, total: Mapping[str, Any], width: int | None) -> Any:  # noqa: ANN401
+    if name not in total:
+        return None
+    text = _cell(name, total[name], width)
+    return f"{AT_LEAST}{text}" if name in lower_bounds(total) else text
+
+
 def short_id(name: str) -> str:
-    """An id as people copy it: so much of it that it is found, whatever stands before its own characters."""
+    """Return the start of an id that is enough to find it, including any prefix before its own characters."""
     prefix = PREFIX.match(name)
     return name[: SHORT_ID + (prefix.end() if prefix else 0)] if ID.fullmatch(name) else name
 
@@ -72,8 +86,32 @@ def _has_clock(texts: Sequence[Sequence[Any]], number: int) -> bool:
     return any(isinstance(row[number], str) and ":" in row[number] for row in texts)
 
 
+def cost_of_row(row: Mapping[str, Any]) -> str:
+    """Return the cost of a row in dollars, with `≥` if it is a lower bound."""
+    bound = AT_LEAST if "cost_microdollars" in lower_bounds(row) else ""
+    return f"{bound}{dollars(row['cost_microdollars'])}"
+
+
+def lower_bounds(row: Mapping[str, Any]) -> frozenset[str]:
+    """Return the columns of a row that are lower bounds: it has answers whose final output count is not known."""
+    bound = {name for name in BOUNDED if row.get(name) is not None} if row.get("placeholders") else set()
+    if row.get("placeholders_before") and row.get("before_microdollars") is not None:
+        bound.add("before_microdollars")
+    return frozenset(bound)
+
+
+def without_placeholders(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+    """Return a table without the number of answers that make lower bounds: `≥` stands before the sums instead."""
+    kept = [at for at, name in enumerate(columns) if not name.startswith("placeholders")]
+    if len(kept) == len(columns):
+        return columns, rows
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+
 def dollars(microdollars: int | None) -> str:
-    """An amount in dollars; `-` if no price is known."""
+    """Return an amount in dollars; `-` if no price is known."""
     if microdollars is None:
         return "-"
     sign, amount = "-" if microdollars < 0 else "", abs(microdollars)
@@ -81,7 +119,7 @@ def dollars(microdollars: int | None) -> str:
 
 
 def short(count: float) -> str:
-    """A large number in a few characters."""
+    """Return a large number in a few characters."""
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(count) >= size:
             scaled = count / (1e3 if unit == "k" else size)
@@ -90,7 +128,7 @@ def short(count: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span in two units at most."""
+    """Return a time span in two units at most."""
     if seconds is None:
         return "-"
     whole = round(seconds)
@@ -121,10 +159,13 @@ def value_text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a repor
     return f"{value:,}" if isinstance(value, int) else value
 
 
+AT_LEAST: Final = "≥ "
 HEADINGS: Final = {
     "cache_creation_input_tokens": "cache write",
     "cache_read_input_tokens": "cache read",
     "cost_microdollars": "cost",
+    "failed_calls": "failed",
+    "failed_calls_share": "failed %",
     **{f"total_{part}_tokens": f"tokens {part}" for part in ("p50", "p90", "p95", "max")},
 }
 IDS: Final = {"chat", "session", "message", "agent"}
@@ -133,7 +174,7 @@ PREFIX: Final = re.compile(r"[A-Za-z]+_|agent-")
 TIMES: Final = {"day", "week", "month", "hour", "start", "end", "first", "last", "time"}
 NAMES: Final = {"model", "version"}
 PATHS: Final = {"project", "file", "folder", "path"}
-"""Of a path, its end says most."""
+"""Columns of paths, which are cut at the start: the end tells most."""
 SHORT_NAMES: Final = {
     "messages": "MSGS",
     "cache_creation_input_tokens": "C.WRITE",

@@ -11,19 +11,19 @@ from backscroll.render.terminal import clean_line, minute, moment, plural, zone_
 
 
 class Excerpt(Protocol):
-    """A piece of text with what was looked for in it."""
+    """A piece of text with its matches."""
 
     @property
     def text(self) -> str:
-        """The piece."""
+        """Text of the piece."""
 
     @property
     def highlights(self) -> tuple[tuple[int, int], ...]:
-        """Where it was found."""
+        """Start and end of each match."""
 
 
 class StyledLine(NamedTuple):
-    """A line of pieces, each with how it looks."""
+    """A line of pieces, each with its style."""
 
     pieces: tuple[tuple[str, str], ...]
 
@@ -33,32 +33,32 @@ def found_as_json(
     marks: Sequence[Any],
     context_of: Callable[[Any], str] | None = None,
 ) -> dict[str, Any]:
-    """All results; `marks` are the user's marks of each chat, `context_of` gives the lines around a hit."""
+    """Return all results; `marks` are the user's marks of each chat, `context_of` returns the lines around a hit."""
     return {
         "hits": [
             passage_as_json(
-                one.chat.overview, passage.hit, passage.snippet, context_of(passage.hit) if context_of else None
+                item.chat.overview, passage.hit, passage.snippet, context_of(passage.hit) if context_of else None
             )
-            for one in found.chats
-            for passage in one.passages
+            for item in found.chats
+            for passage in item.passages
         ],
         "chats": [
             {
-                "id": one.chat.overview.id,
-                "title": one.chat.overview.title,
-                "project": one.chat.overview.project,
-                "archived": one.chat.archived,
+                "id": item.chat.overview.id,
+                "title": item.chat.overview.title,
+                "project": item.chat.overview.project,
+                "archived": item.chat.archived,
                 "pinned": mark.pinned,
-                "machines": list(one.chat.machines),
-                "tags": [*one.chat.overview.tags, *mark.tags],
-                "found": one.found,
+                "machines": list(item.chat.machines),
+                "tags": [*item.chat.overview.tags, *mark.tags],
+                "found": item.found,
             }
-            for one, mark in zip(found.chats, marks, strict=True)
+            for item, mark in zip(found.chats, marks, strict=True)
         ],
         "total": found.total,
         "total_chats": found.total_chats,
         "notes": found.notes,
-        "corrections": [{"typed": one.typed, "also": list(one.also)} for one in found.corrections],
+        "corrections": [{"typed": item.typed, "also": list(item.also)} for item in found.corrections],
         "cursor": found.cursor(),
         "pending": found.pending,
         "complete": found.is_whole,
@@ -66,13 +66,14 @@ def found_as_json(
 
 
 def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | None) -> dict[str, Any]:  # noqa: ANN401
-    """One passage that was found."""
+    """Return one matching passage."""
     return {
         "chat": chat.id,
         "title": chat.title,
         "project": chat.project,
         "session": hit.session,
         "agent": hit.agent,
+        "machine": hit.machine or None,
         "message": hit.uuid,
         "message_id": hit.message,
         "block": hit.number,
@@ -91,7 +92,7 @@ def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | N
 def heading_of(
     chat: Overview, found: int, *, archived: bool, now: datetime, machines: Sequence[str] = (), width: int | None = None
 ) -> StyledLine:
-    """The line that a chat begins with; a long title is cut where the line has a `width`."""
+    """Return the line that a chat begins with; a long title is cut where the line has a `width`."""
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     when = ago(chat.last_active, now) if chat.last_active else "-"
     marks = "  archived" * archived + "".join(f"  on {clean_line(machine)}" for machine in machines)
@@ -106,31 +107,41 @@ def heading_of(
 
 
 def _title(title: str) -> str:
-    """The title on one line. A long one is the beginning of a prompt: it ends with a whole word."""
+    """Return the title on one line. A long title is the beginning of a prompt: it ends with a whole word."""
     line = clean_line(title)
     return line if len(title) < LONGEST_TEXT else f"{line.rpartition(' ')[0] or line}…"
 
 
-def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False, zone: bool = False) -> StyledLine:  # noqa: ANN401
-    """The line that a passage is shown on; `names_message` adds the start of its message's id and the local time.
+def passage_line(
+    hit: Any,  # noqa: ANN401 - a hit of a store
+    excerpt: Excerpt,
+    *,
+    names_message: bool = False,
+    zone: bool = False,
+    machines: Sequence[str] = (),
+) -> StyledLine:
+    """Return the line of a passage; `names_message` adds the start of its message's id and the local time.
 
-    `zone` adds the name of the time zone.
+    `zone` adds the name of the time zone. Where the chat is from several `machines`, the line says if the passage is
+    from another one than this.
     """
     label = f"{hit.role} {hit.tool}" if hit.tool else str(hit.role)
     if hit.agent:
         label += " (agent)"
     if hit.is_abandoned:
         label += " (rewound)"
+    if hit.is_elsewhere and len(machines) > 1:
+        label += f" (on {hit.machine})"
     named: list[tuple[str, str]] = []
     if names_message and hit.uuid:
         when = moment_of(hit.time)
-        told = f"{minute(when)} {zone_of([when])}" if zone else minute(when)
-        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {told} " if when else " ")]
+        time = f"{minute(when)} {zone_of([when])}" if zone else minute(when)
+        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {time} " if when else " ")]
     return StyledLine((*named, ("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 
 def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
-    """The pieces of an excerpt, those that were looked for marked."""
+    """Yield the pieces of an excerpt, the matches with their own style."""
     at = 0
     for start, end in excerpt.highlights:
         if start > at:
@@ -143,12 +154,12 @@ def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def moment_of(microseconds: int | None) -> datetime | None:
-    """A time as the store has it."""
+    """Convert a time of the store."""
     return EPOCH + timedelta(microseconds=microseconds) if microseconds is not None else None
 
 
 def ago(when: datetime, now: datetime) -> str:
-    """How long ago something was, as people say it; the day where that is long."""
+    """Return how long ago something was, as people say it; the day if that is long."""
     seconds = (now - when).total_seconds()
     if seconds < 0 or seconds > 60 * 86_400:
         return f"{when.astimezone():%Y-%m-%d}"
@@ -159,7 +170,7 @@ def ago(when: datetime, now: datetime) -> str:
 
 
 def wrapped(line: StyledLine, width: int, indent: str, further: str) -> Iterator[StyledLine]:
-    """The line as lines of this width, broken between words; `indent` begins the first, `further` the others."""
+    """Yield the line as lines of this width, broken between words; `indent` begins the first, `further` the others."""
     text = "".join(piece for _, piece in line.pieces)
     for number, (start, end) in enumerate(wrap(text, width - cells(further))):
         pieces = [("plain", indent if number == 0 else further)]
@@ -173,13 +184,13 @@ def wrapped(line: StyledLine, width: int, indent: str, further: str) -> Iterator
 
 
 def plain(lines: Iterable[StyledLine]) -> Iterator[str]:
-    """The lines without looks."""
+    """Yield the lines without styles."""
     for line in lines:
         yield "".join(text for _, text in line.pieces)
 
 
 def _clean(text: str) -> str:
-    """Clean, with the spaces at its ends: it is a piece of a line."""
+    """Clean a piece of a line, keeping the spaces at its ends."""
     cleaned = clean_line(text)
     before = " " if text[:1].isspace() else ""
     after = " " if text[-1:].isspace() and cleaned else ""

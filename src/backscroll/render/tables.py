@@ -10,11 +10,11 @@ from backscroll.render.terminal import clean, clean_line
 
 STEPS: Final = " ▏▎▍▌▋▊▉█"
 BAR: Final = 12
-"""How long the longest bar is where nothing limits it."""
+"""Length of the longest bar where nothing limits it."""
 
 
 class TableBar(NamedTuple):
-    """A value of a column of bars, as a part of the largest there is."""
+    """A value of a column of bars, as a part of the largest value."""
 
     value: float
     most: float
@@ -30,9 +30,9 @@ class FittedTable(NamedTuple):
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None, right: Sequence[bool] | None = None
 ) -> Iterator[str]:
-    """Lines with the columns below one another, the widest of them cut where they do not fit; the first is the head.
+    """Yield lines with aligned columns, the widest of them cut where they do not fit; the first is the head.
 
-    `right` are the columns that end below one another: those with numbers, where it is not given.
+    `right` are the columns aligned at the right: by default those with numbers.
     """
     right = right or [is_numeric(row[number] for row in rows) for number in range(len(columns))]
     yield from fit(
@@ -41,16 +41,16 @@ def table(
 
 
 def has_room(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> bool:
-    """Whether the columns fit below one another, however much of their values is cut."""
+    """Whether the columns fit beside one another, however much of their values is cut."""
     if width is None:
         return True
     texts = [[_text(value) for value in row] for row in rows]
     widths = _widths([Column(clean_line(name)) for name in columns], texts)
-    return sum(min(one, NARROWEST) for one in widths) + GAP * (len(widths) - 1) <= width
+    return sum(min(width_of_column, NARROWEST) for width_of_column in widths) + GAP * (len(widths) - 1) <= width
 
 
 def records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """The same with every value on a line of its own, each row below a ruler."""
+    """Yield each row below a ruler, with every value on a line of its own."""
     names = [clean_line(name) for name in columns]
     most = max(map(cells, names), default=0)
     for number, row in enumerate(rows, start=1):
@@ -60,36 +60,37 @@ def records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[s
 
 
 def fit(columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int | None) -> FittedTable:
-    """A table that is no wider than `width`, where its columns allow it; complete where `width` is None."""
+    """Return a table that is no wider than `width`, where its columns allow it; complete where `width` is None."""
     names = [column.name for column in columns]
     texts = [[value if isinstance(value, TableBar) else _text(value) for value in row] for row in rows]
     widths = _widths(columns, texts)
     if width is not None and _taken(columns, widths) > width:
         columns = [column._replace(name=column.short or column.name) for column in columns]
         widths = _widths(columns, texts)
-    shown = places(columns, widths, width)
+    visible = places(columns, widths, width)
     head: list[str | TableBar] = [column.name for column in columns]
-    lines = [_line(columns, shown, row) for row in (head, *texts)]
-    numbers = {place.number for place in shown}
+    lines = [_line(columns, visible, row) for row in (head, *texts)]
+    numbers = {place.number for place in visible}
     return FittedTable(lines, [name for number, name in enumerate(names) if name and number not in numbers])
 
 
 def bar_of(value: float, most: float, width: int = BAR) -> str:
-    """A bar as long as the value is part of the most there is."""
+    """Return a bar as long as the value is part of `most`."""
     eighths = round(8 * width * value / most) if most > 0 else 0
     whole, rest = divmod(eighths, 8)
     return "█" * whole + (STEPS[rest] if rest else "")
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_cleaned: bool = False) -> Iterator[str]:
-    """The same as CSV: NULL is nothing, an empty text is `""`, bytes are hexadecimal. It is cleaned for a terminal."""
+    """Yield the rows as CSV: NULL is nothing, an empty text is `""`, bytes are hexadecimal; cleaned for a terminal if
+    asked."""
     for row in (columns, *rows):
         values = [clean(value) if isinstance(value, str) else value for value in row] if is_cleaned else row
         yield ",".join(_csv_field(value) for value in values)
 
 
 def plain_value(value: Any) -> Any:  # noqa: ANN401 - whatever SQL holds
-    """A value as JSON has it; bytes are hexadecimal, and what is beyond every number is a text."""
+    """Return a value for JSON: bytes are hexadecimal, infinity and NaN a text."""
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
@@ -119,7 +120,7 @@ def _widths(columns: Sequence[Column], texts: Sequence[Sequence[str | TableBar]]
 
 
 def _taken(columns: Sequence[Column], widths: Sequence[int]) -> int:
-    """How wide the table is without bars."""
+    """Return the width of the table without bars."""
     others = [width for column, width in zip(columns, widths, strict=True) if column.shrinks != "bar"]
     return sum(others) + GAP * (len(others) - 1)
 

@@ -11,16 +11,16 @@ from typing import Final
 
 
 def clean(text: str) -> str:
-    """The text without escape sequences, control characters (but tab and newline) and direction overrides."""
+    """Return the text without escape sequences, control characters (but tab and newline) and direction overrides."""
     if text.isascii() and text.isprintable():
         return text
     return UNSAFE.sub("", SEQUENCES.sub("", text))
 
 
 def for_terminal(written: str) -> str:
-    """Text for a terminal: our own colours and links, and no other control sequences.
+    """Keep our own colours and links in a text for a terminal, and no other control sequences.
 
-    The last line of defence. Texts are cleaned where they are put together, so this only catches what was missed there.
+    The last line of defence. Texts are cleaned where they are put together, so this only catches misses there.
     """
     if written.isascii() and written.isprintable():
         return written
@@ -29,17 +29,17 @@ def for_terminal(written: str) -> str:
 
 
 def escaped(written: str) -> str:
-    """JSON that cannot control a terminal; programs read the same values from it."""
+    """Return JSON that cannot control a terminal; programs read the same values from it."""
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def clean_line(text: str) -> str:
-    """The same, on one line."""
+    """Clean a text and put it on one line."""
     return " ".join(clean(text).split())
 
 
 def size(count: int) -> str:
-    """A number of bytes, as people say it."""
+    """Return a number of bytes, as people say it."""
     amount = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 999.5:
@@ -49,7 +49,7 @@ def size(count: int) -> str:
 
 
 def moment(when: datetime) -> str:
-    """A time as machines and people both read it, in UTC."""
+    """Return a time as machines and people both read it, in UTC."""
     try:
         when = when.astimezone(UTC)
     except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
@@ -58,7 +58,7 @@ def moment(when: datetime) -> str:
 
 
 def minute(when: datetime | None) -> str:
-    """A time to the minute, where the user is."""
+    """Return a time to the minute, in the user's zone."""
     try:
         return f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "-"
     except (OverflowError, ValueError):  # in the first or last hours of the calendar
@@ -66,7 +66,8 @@ def minute(when: datetime | None) -> str:
 
 
 def zone_of(times: Iterable[datetime | None]) -> str:
-    """The name of the time zone in which `minute` shows these times; of both where summer time lies between them."""
+    """Return the name of the time zone in which `minute` shows these times; both names if summer time lies between
+    them."""
     names = {_zone(when) for when in times if when is not None}
     return "/".join(sorted(names)[:2])
 
@@ -85,11 +86,11 @@ def _zone(when: datetime) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 file`, `1,234 files`."""
+    """Return `1 file`, `1,234 files`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-# What a terminal takes as a command, with its payload: OSC, then DCS SOS PM APC, then CSI, then two-byte escapes. An
+# Sequences that a terminal takes as commands, with payload, in this order: OSC; DCS, SOS, PM, APC; CSI; two-byte. An
 # unfinished one swallows the rest of the line, as it would in the terminal.
 SEQUENCES: Final = re.compile(
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
@@ -98,7 +99,7 @@ SEQUENCES: Final = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 OURS: Final = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;(?:id=[0-9]+)?;(?:(?:https?|file)://[!-~]+)?\x1b\\)")
-"""Colours, and links to the web and to files. What came from a transcript has none of these: it was cleaned before."""
+"""Colours, and links to the web and to files. Text from a transcript has none of these: it was cleaned before."""
 UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )

@@ -14,13 +14,13 @@ PLAIN: Final = (
     (r"Expected `bool`, got `\w+`", "must be true or false"),
     (r"Invalid enum value (.*)", r"cannot be \1"),
 )
-"""What msgspec says of a value, and how a person says it."""
+"""Patterns of msgspec's messages, and the same in plain words."""
 
 
 def validation_message(problem: str, *, missing: str, unknown: str) -> str:
-    """A problem as msgspec tells it, with the name of what is wrong first.
+    """Return msgspec's message in plain words, with the name of the wrong value first.
 
-    `missing` and `unknown` are the messages for what is left out, and for what is not known.
+    `missing` and `unknown` are the messages for a missing and for an unknown name.
     """
     what, _, where = problem.partition(" - at `$.")
     for start, words in (("Object missing required field ", missing), ("Object contains unknown field ", unknown)):
@@ -29,6 +29,6 @@ def validation_message(problem: str, *, missing: str, unknown: str) -> str:
     if not where:
         return what
     for pattern, plain in PLAIN:
-        if found := re.fullmatch(pattern, what):
-            return f"{where.strip('`')} {found.expand(plain)}"
+        if match := re.fullmatch(pattern, what):
+            return f"{where.strip('`')} {match.expand(plain)}"
     return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}"

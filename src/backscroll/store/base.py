@@ -1,6 +1,6 @@
 """The interface of every store.
 
-A store holds what was derived from the transcripts. It can be deleted and rebuilt at any time, so it is never the only
+A store holds data derived from the transcripts. It can be deleted and rebuilt at any time, so it is never the only
 copy of anything; it holds the positions of texts, not the texts themselves.
 """
 
@@ -24,7 +24,7 @@ class DamagedStoreError(BackscrollError):
 
 
 class PendingPassage(NamedTuple):
-    """The position of a passage, and what the text index needs to know about it."""
+    """The position of a passage, and the facts that the text index needs."""
 
     block: int
     role: Role
@@ -57,9 +57,7 @@ class SqlView(NamedTuple):
 
 
 class Store(Protocol):
-    """Everything derived from the transcripts. One process writes; readers never wait. Use an open store in one thread
-    at a time.
-    """
+    """The derived index. One process writes; readers never wait. Use an open store in one thread at a time."""
 
     # Opening and closing
 
@@ -83,59 +81,59 @@ class Store(Protocol):
         """Switch to a store that replaced this one since it was opened, for long-lived readers."""
 
     def clone(self) -> Self:
-        """The same store opened once more, for another thread."""
+        """Return another instance of this store, for another thread."""
 
     def close(self) -> None:
-        """Close it; it opens again when it is next used."""
+        """Close the store; it opens again on next use."""
 
     def discard(self) -> None:
-        """Close it and delete everything in it."""
+        """Close the store and delete everything in it."""
 
     def take_notices(self) -> list[str]:
-        """New notices for the user: that the store was rebuilt, and why."""
+        """Return new notices for the user: that the store was rebuilt, and why."""
 
     def problems(self) -> list[str]:
-        """The problems of the store; empty if it is intact. Reads all of it. NothingFound if there is none yet."""
+        """Return the problems of the store; empty if it is intact. Reads all of it. NothingFound if there is none."""
 
     def size(self) -> int:
-        """Its size in bytes."""
+        """Return the size in bytes."""
 
     # Reading
 
     def within(self, scope: Scope) -> StoreReader:
-        """Answers questions about what a scope lets the asker see: the only way to ask any."""
+        """Return a reader limited to a scope: the only way to query the store."""
 
     # Writing: for the indexer, which sees everything
 
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by id: all of them, or those among `sources`."""
+        """Return the indexed files by id: all of them, or those among `sources`."""
 
     def write(self, batch: Batch) -> dict[int, int]:
-        """Write the whole batch, or nothing. Returns the ids of its new files, by their numbers in the batch.
+        """Write the whole batch, or nothing; return the ids of its new files, by their numbers in the batch.
 
         No id is used twice, even after rows were deleted.
         """
 
     def related_chats(self, keys: ChatKeys) -> set[int]:
-        """The chats that share a key with these."""
+        """Return the chats that share a key with these."""
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
-        """The chats that these files are part of."""
+        """Return the chats that these files are part of."""
 
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
-        """The saved transcripts of these chats, by file."""
+        """Return the saved transcripts of these chats, by file."""
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles of these rows, by row and by the file that has the title."""
+        """Return the titles of these rows, by row and by the file that has the title."""
 
     def chats_titled_by(self, file: int) -> set[int]:
-        """The chats of the rows that a file has titles for."""
+        """Return the chats of the rows that a file has titles for."""
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles of the rows of these files, by row and by the file that has the title."""
+        """Return the titles of the rows of these files, by row and by the file that has the title."""
 
     def next_passages(self, limit: int) -> list[PendingPassage]:
-        """The passages to index next, the most useful first; fewer than `limit` if there are no more."""
+        """Return the passages to index next, the most useful first; fewer than `limit` if there are no more."""
 
     def index(self, documents: Sequence[PassageText]) -> None:
         """Index passages, in the order of `next_passages`."""
@@ -150,16 +148,16 @@ class Store(Protocol):
         """Use these prices; recompute costs if the prices have another fingerprint."""
 
     def note(self, name: str, value: str) -> None:
-        """Remember something about what was read."""
+        """Store a value under a name."""
 
     def noted(self, name: str) -> str | None:
-        """The remembered value."""
+        """Return the value stored under a name."""
 
-    # Which statements `StoreReader.sql` takes
+    # The SQL that `StoreReader.sql` accepts
 
     @property
     def dialect(self) -> str:
-        """The SQL that it understands, as a user would name it: `SQLite`."""
+        """The SQL dialect, as a user would name it: `SQLite`."""
 
     def views(self) -> list[SqlView]:
-        """The documented views, by name."""
+        """Return the documented views, by name."""

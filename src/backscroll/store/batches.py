@@ -9,15 +9,15 @@ from backscroll.conversation.overview import Overview
 
 
 class FileColumns(NamedTuple):
-    """A file, with how far it was read."""
+    """A file and the progress of reading it."""
 
     id: int
     source: str
-    """Its id: an opaque string."""
+    """The id of the file: an opaque string."""
     machine: str
     home: str
     path: str
-    """Its path on its machine, for display."""
+    """The path on its machine, for display."""
     kind: str
     session: str | None
     agent: str | None
@@ -49,7 +49,7 @@ class RecordColumns(NamedTuple):
     length: int
     uuid: str | None
     parent: str | None
-    """The row that it answers; `ROW_BEFORE` if that is the row just before it in the file, as nearly always."""
+    """The row that this one answers; `ROW_BEFORE` if that is the row just before it in the file, as nearly always."""
     kind: str
     time: int | None
     is_sidechain: bool
@@ -72,11 +72,11 @@ class BlockColumns(NamedTuple):
     file: str | None = None
     detail: str | None = None
     state: str | None = None
-    """For a result, how its call ended; see `conversation.CallState`."""
+    """The state in which the call of a result ended; see `conversation.CallState`."""
     size: int | None = None
     """Characters of text; for a call, bytes of its input."""
     digest: int | None = None
-    """For a call, what distinguishes its input from others."""
+    """For a call, a checksum that distinguishes its input from others."""
     has_image: bool = False
 
 
@@ -88,7 +88,7 @@ class UsageColumns(NamedTuple):
     """The key that counts once: the message, otherwise the row."""
     model: str | None
     agent: bool
-    """Whether a sub-agent wrote it, in any file."""
+    """Whether a sub-agent wrote the record, in any file."""
     input: int
     output: int
     cache_write: int
@@ -107,6 +107,25 @@ class UsageColumns(NamedTuple):
     git_branch: str | None
 
 
+class ClientTotalColumns(NamedTuple):
+    """The client's total for a model since its counter began, from one record of a session."""
+
+    file: int
+    number: int
+    started: int
+    """The time when the counter began."""
+    model: str
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    cost: int
+    """The cost in nanodollars, by the client's prices."""
+
+
 class ProblemColumns(NamedTuple):
     """Bytes of a file that are not a record."""
 
@@ -121,10 +140,10 @@ class ChatKeys(NamedTuple):
     """Keys that transcripts can share: any shared key makes them one chat."""
 
     rows: set[str]
-    """Its rows, their parents, the rows they are copies of, and the rows it has titles for."""
+    """The rows of the transcript, their parents, the rows they are copies of, and the rows it has titles for."""
     sessions: set[str]
     messages: dict[str, set[str]]
-    """Its answers, by how the session began."""
+    """The answers of the transcript, by how the session began."""
 
 
 @dataclass
@@ -134,18 +153,18 @@ class ChatChange:
     overview: Overview
     files: list[int]
     abandoned: set[tuple[int, int]]
-    """The records that the user took back, by file and number."""
+    """The abandoned records, by file and number."""
     originals: dict[tuple[int, int], str] = field(default_factory=dict)
     """For records that are copies under another uuid, by file and number: the original row."""
     is_silent: bool = False
-    """Whether it has no messages."""
+    """Whether the chat has no messages."""
 
 
 @dataclass
 class Batch:
-    """What is written at once.
+    """Rows and chats that are written at once.
 
-    It numbers what is new in it by itself: files -1, -2, …, records and passages by their places in its lists. The
+    A batch numbers its new rows by itself: files -1, -2, …, records and passages by their places in its lists. The
     store gives them ids when it writes the batch, so that no writer has to know which ids are taken.
     """
 
@@ -160,6 +179,7 @@ class Batch:
     records: list[RecordColumns] = field(default_factory=list)
     blocks: list[BlockColumns] = field(default_factory=list)
     usage: list[UsageColumns] = field(default_factory=list)
+    client_totals: list[ClientTotalColumns] = field(default_factory=list)
     problems: list[ProblemColumns] = field(default_factory=list)
     links: list[tuple[str, int]] = field(default_factory=list)
     """Keys of a file that are not the uuid of any of its records."""
@@ -167,6 +187,8 @@ class Batch:
     """Titles of rows of any file: row, file with the title, title."""
     withdrawn: list[tuple[int, str]] = field(default_factory=list)
     """Records that replaced others, by file and uuid, until those were written."""
+    replaced: list[tuple[int, str, int]] = field(default_factory=list)
+    """Records that were written again in their file: file, uuid, and the number of the record that counts."""
     stale_chats: set[int] = field(default_factory=set)
     """Chats that may have changed; those that are not in `chats` are gone."""
     chats: list[ChatChange] = field(default_factory=list)
@@ -176,23 +198,23 @@ class Batch:
     """The row that was added last: its file and uuid."""
 
     def new_file(self) -> int:
-        """The number of one more file; no id of a store is negative."""
+        """Return the number of another new file; no id of a store is negative."""
         self.new_files += 1
         return -self.new_files
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates, which no engine accepts, mapped to unused characters; `readable` undoes it."""
-    return SURROGATES.sub(lambda found: chr(ord(found[0]) + MOVED), text)
+    """Return the text with lone surrogates, which no engine accepts, as unused characters; `readable` undoes it."""
+    return SURROGATES.sub(lambda match: chr(ord(match[0]) + MOVED), text)
 
 
 def readable(text: str) -> str:
-    """The text as it was before `storable`."""
-    return text if text.isascii() else MOVED_SURROGATES.sub(lambda found: chr(ord(found[0]) - MOVED), text)
+    """Return the text as it was before `storable`."""
+    return text if text.isascii() else MOVED_SURROGATES.sub(lambda match: chr(ord(match[0]) - MOVED), text)
 
 
 def microseconds(when: datetime | None) -> int | None:
-    """A time as an exact number."""
+    """Return a time as an exact integer, in microseconds since 1970."""
     if when is None:
         return None
     since = when - EPOCH

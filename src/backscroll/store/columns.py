@@ -1,4 +1,4 @@
-"""Turn records and the rows they make into what a store writes."""
+"""Turn records and their rows into the columns that a store writes."""
 
 import zlib
 from collections.abc import Mapping
@@ -12,15 +12,16 @@ from backscroll.conversation.passages import Passage, Role, passages_of, picture
 from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.signatures import signature_of
 from backscroll.records.content import AssistantMessage, Text, Thinking, ToolResult, ToolUse, Usage, WebSearchResult
-from backscroll.records.kinds import Assistant, ProgressRecord
-from backscroll.records.outside import Summary
-from backscroll.records.record import Record
-from backscroll.records.tools import READING_TOOLS, AgentAnswer, agent_answer, file_of_call
+from backscroll.records.kinds import Assistant
+from backscroll.records.outside import CostState, Summary
+from backscroll.records.record import Record, usual_time
+from backscroll.records.tools import READING_TOOLS, file_of_call
 from backscroll.store.batches import (
     ROW_BEFORE,
     Batch,
     BlockColumns,
     ChatChange,
+    ClientTotalColumns,
     RecordColumns,
     UsageColumns,
     microseconds,
@@ -30,7 +31,14 @@ from backscroll.store.detail import detail_of
 OUTSIDE: Final = "outside"
 """The kind of a record that is not part of the conversation."""
 MAX_TOKENS: Final = 10**9
-"""No answer has more tokens. A file may claim anything, and sums in the database must stay below 2**63."""
+"""The most tokens of an answer. A file may claim anything, and sums in the database must stay below 2**63."""
+MAX_TOTAL: Final = 10**12
+MAX_DOLLARS: Final = 10**6
+"""The highest cost in a client's totals."""
+MAX_MILLISECONDS: Final = 253_370_764_800_000
+"""The start of the year 9999."""
+MAX_MODEL: Final = 300
+"""The longest name of a model."""
 
 
 class FileFlags:
@@ -48,11 +56,13 @@ def add_record(
     """Add a record with its passages to a batch, unless it is not a row and has no text; return its passages."""
     passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
     if row is None and not passages:
+        if isinstance(record, CostState):
+            batch.client_totals += _client_totals(record, file, number)
         return passages
     name = len(batch.records)
     if row is None:
         columns = RecordColumns(
-            name, file, number, start, length, None, None, OUTSIDE, microseconds(record.timestamp),
+            name, file, number, start, length, None, None, OUTSIDE, microseconds(usual_time(record.timestamp)),
             False, None, None, None, None, None,
         )  # fmt: skip
     else:
@@ -64,18 +74,9 @@ def add_record(
             row.is_sidechain, row.message_id, row.model, row.text or None,
             origin.session_id if origin else None, origin.message_uuid if origin else None,
         )  # fmt: skip
-        if isinstance(record, Assistant):
-            if record.message and row.usage is not None:
-                key = row.message_id or row.uuid
-                batch.usage.append(_usage(name, key, record.message, row.usage, record, is_agent=row.is_sidechain))
-        elif (
-            isinstance(record, ProgressRecord)
-            and (told := agent_answer(record))
-            and told.message
-            and told.message.usage
-        ):
-            key = told.message.id or told.uuid or row.uuid
-            batch.usage.append(_usage(name, key, told.message, told.message.usage, record, is_agent=True))
+        if isinstance(record, Assistant) and record.message and row.usage is not None:
+            key = row.message_id or row.uuid
+            batch.usage.append(_usage(name, key, record.message, row.usage, record, is_agent=row.is_sidechain))
     batch.records.append(columns)
     calls = iter(row.calls) if row else iter(())
     pictures = pictured(record, passages)
@@ -86,8 +87,8 @@ def add_record(
         if isinstance(source, ToolUse):
             batch.blocks.append(_call(block, name, passage.number, source, next(calls, None), flags))
         elif isinstance(source, (ToolResult, WebSearchResult)):
-            found = _result(block, name, passage.number, source, record)
-            batch.blocks.append(found._replace(has_image=True) if passage.number in pictures else found)
+            result = _result(block, name, passage.number, source, record)
+            batch.blocks.append(result._replace(has_image=True) if passage.number in pictures else result)
         else:
             state = CallState.ERROR if row is not None and row.kind is RowKind.API_ERROR else None
             size = len(source) if isinstance(source, str) else _length(source)
@@ -95,6 +96,22 @@ def add_record(
             batch.blocks.append(text._replace(has_image=True) if passage.number in pictures else text)
             flags.thinking |= passage.role is Role.THINKING
     return passages
+
+
+def _client_totals(record: CostState, file: int, number: int) -> list[ClientTotalColumns]:
+    began = record.start_time
+    if began is None or not 0 < began < MAX_MILLISECONDS:
+        return []
+    columns = []
+    for model, total in record.totals.items():
+        counts = (
+            total.input_tokens, total.output_tokens, total.cache_creation_input_tokens, total.cache_read_input_tokens,
+            total.ephemeral_5m, total.ephemeral_1h, total.web_search_requests,
+        )  # fmt: skip
+        if len(model) <= MAX_MODEL and all(0 <= count <= MAX_TOTAL for count in counts):
+            cost = int(total.cost_usd * 1e9 + 0.5) if 0 <= total.cost_usd <= MAX_DOLLARS else 0
+            columns.append(ClientTotalColumns(file, number, int(began) * 1000, model, *counts, cost))
+    return columns
 
 
 def _call(
@@ -142,9 +159,9 @@ def _size(block: ToolResult) -> int:
 def _usage(
     name: int,
     key: str,
-    message: AssistantMessage | AgentAnswer,
+    message: AssistantMessage,
     usage: Usage,
-    record: Assistant | ProgressRecord,
+    record: Assistant,
     *,
     is_agent: bool,
 ) -> UsageColumns:
@@ -166,14 +183,14 @@ def _usage(
         usage.speed,
         usage.inference_geo,
         message.stop_reason is not None,
-        record.cost_usd if isinstance(record, Assistant) else None,
+        record.cost_usd,
         record.version,
         record.git_branch,
     )
 
 
 def _count(tokens: int) -> int:
-    """A valid number of tokens; 0 for anything else, which would spoil every sum."""
+    """Return a valid number of tokens; 0 for anything else, which would spoil every sum."""
     return tokens if 0 <= tokens <= MAX_TOKENS else 0
 
 
@@ -187,7 +204,7 @@ def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, cal
 
 
 def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:
-    """The current state of a chat; `numbers` are the ids of files by path."""
+    """Return the current state of a chat; `numbers` are the ids of files by path."""
     return ChatChange(
         overview_of(chat),
         [numbers[transcript.place.file] for transcript in chat.transcripts],
@@ -198,7 +215,7 @@ def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:
 
 
 def _abandoned(chat: Chat, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
-    """The rows of the turns that the user took back: no session continues from them."""
+    """Return the rows of the turns that the user took back: no session continues from them."""
     if len(chat.branches) < 2:
         return set()
     ends = (chat.leaf_of(session) for session in chat.leaves)
@@ -214,7 +231,7 @@ def _abandoned(chat: Chat, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
 
 
 def _originals(chat: Chat, numbers: Mapping[str, int]) -> dict[tuple[int, int], str]:
-    """The rows that are copies under another uuid."""
+    """Return the rows that are copies under another uuid, with their originals."""
     if not chat.tree.has_copies:
         return {}
     return {
@@ -226,11 +243,11 @@ def _originals(chat: Chat, numbers: Mapping[str, int]) -> dict[tuple[int, int], 
 
 
 def _says_something(chat: Chat) -> bool:
-    return not chat.is_without_session or bool(chat.shown_agents)
+    return bool(chat.messages or chat.shown_agents)
 
 
 def title_of(record: Record) -> tuple[str, str] | None:
-    """The row that a record gives a title to, and the title."""
+    """Return the row that a record gives a title to, and the title."""
     if isinstance(record, Summary) and record.leaf_uuid and record.summary:
         return record.leaf_uuid, record.summary
     return None

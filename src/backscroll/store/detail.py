@@ -15,7 +15,7 @@ class CallDetail(Struct, omit_defaults=True):
 
 
 def detail_of(call: RowCall) -> str | None:
-    """The same as text; None for most calls."""
+    """Return the details of a call as JSON; None for most calls."""
     if call.agent is None and call.todo is None:
         return None
     agent = call.agent
@@ -28,7 +28,7 @@ def detail_of(call: RowCall) -> str | None:
 
 
 def decode_detail(text: str | None) -> CallDetail:
-    """The saved details of a call."""
+    """Return the saved details of a call."""
     return DECODER.decode(text) if text else CallDetail()
 
 

@@ -1,4 +1,4 @@
-"""How a store learns the cost of an answer: it counts tokens and knows no prices."""
+"""The interface through which a store gets the cost of an answer: it counts tokens and knows no prices."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -25,11 +25,11 @@ class CountedAnswer(NamedTuple):
     geo: str | None
     final: int
     reported_cost: int | None
-    """In nanodollars, as stated by old rows."""
+    """The cost in nanodollars, as stated by old rows."""
     version: str | None
     git_branch: str | None
     cost: int | None
-    """In nanodollars; None without a price."""
+    """The cost in nanodollars; None without a price."""
     records: int
     files: int
 

@@ -1,7 +1,7 @@
-"""The queries of a store, and who may see what.
+"""The queries of a store, and the scopes that limit them.
 
-Every question goes through a `StoreReader`, and a reader comes from `Store.within`, which takes what the asker may see:
-no question can be asked without saying so.
+Every query goes through a `StoreReader`, and a reader comes from `Store.within`, which takes the scope of the caller:
+there is no query without a scope.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from backscroll.conversation.headings import AnswerCost
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.passages import Role
 
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 
 
 class Scope(NamedTuple):
-    """What the caller may see, and what `is:live`, `is:pinned` and `tag:` mean in its queries."""
+    """The visible files of the caller, and the meaning of `is:live`, `is:pinned` and `tag:` in its queries."""
 
     homes: frozenset[tuple[str, str]] | None
-    """The homes whose files are visible, each with its machine; None for all of them. It has no default: the caller
-    must decide.
-    """
+    """The visible homes, each with its machine; None for all homes. There is no default: the caller must decide."""
     live: Set[str] = frozenset()
     """Sessions that are being written now."""
     pinned: frozenset[str] = frozenset()
     tagged: Mapping[str, frozenset[str]] = {}
     """Sessions by the tags that the user gave their chats."""
     sources: frozenset[str] = frozenset()
-    """Files that are visible besides those of the homes, by their ids: what others shared with the asker."""
+    """Files that are visible in addition to those of the homes, by id: files shared with the reader."""
+    own_machines: frozenset[str] = frozenset()
+    """The machine of the reader, by its ids: of copies, those on it are shown."""
 
 
 EVERYTHING: Final = Scope(homes=None)
@@ -42,42 +43,51 @@ EVERYTHING: Final = Scope(homes=None)
 
 
 class IndexedFile(NamedTuple):
-    """A file that the store has read: how far, and its state then."""
+    """A file that the store has read, with its bookmark and state at that time."""
 
     id: int
     source: str
-    """Its id, unique across machines: an opaque string."""
+    """The id of the file, unique across machines: an opaque string."""
     machine: str
     home: str
     path: str
-    """Its path on its machine, for display."""
+    """The path on its machine, for display."""
     kind: str
     size: int
     archived: bool
-    """Whether it was deleted from its home and only the archive has it."""
+    """Whether the file was deleted from its home and only the archive has it."""
     bookmark: tuple[int, ...] | None
     lines: int
     """Number of lines read."""
     modified: int
-    """Its modification time then, in nanoseconds."""
+    """The modification time when it was read, in nanoseconds."""
 
 
 class StoredChat(NamedTuple):
-    """A chat as the store has it."""
+    """A chat as stored."""
 
     key: int
     overview: Overview
     archived: bool
     tokens: int = 0
     cost: int | None = None
-    """In nanodollars; None if no price is known."""
+    """The cost in nanodollars; None if no price is known."""
     machines: tuple[str, ...] = ()
-    """The machines that have a part of it."""
+    """The machines that have a part of the chat."""
+    unrecorded_tokens: int = 0
+    """The tokens of requests without a record, which `tokens` does not include."""
+    unrecorded_cost: int | None = None
+    """The cost of these requests, in nanodollars; None if there are none, or no price is known."""
 
     @property
     def cost_microdollars(self) -> int | None:
-        """Its cost as it is printed; None if nothing has a price."""
+        """The cost as it is printed; None if nothing has a price."""
         return None if self.cost is None else round(self.cost / 1000)
+
+    @property
+    def unrecorded_microdollars(self) -> int | None:
+        """The cost of requests without a record, as it is printed."""
+        return None if self.unrecorded_cost is None else round(self.unrecorded_cost / 1000)
 
 
 class Hit(NamedTuple):
@@ -85,7 +95,7 @@ class Hit(NamedTuple):
 
     chat: int
     source: str
-    """The file that contains it."""
+    """The file that contains the passage."""
     path: str
     """The path of that file on its machine, for display."""
     machine: str
@@ -105,6 +115,8 @@ class Hit(NamedTuple):
     length: int
     score: float
     title: str | None
+    is_elsewhere: bool = False
+    """Whether the passage is from another machine than the reader's, as far as that is known."""
 
 
 class ChatHits(NamedTuple):
@@ -118,8 +130,8 @@ class ChatHits(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A word that is not in the store, or almost never, and what is searched for as well; or a name with signs that is
-    not in the store, and its words, which are searched for instead. Without `also`, there is nothing like it.
+    """A word that is in no passage, or in very few, and words that are searched in addition; or a name with signs that
+    is in no passage, and its words, which are searched instead. Without `also`, there is nothing like it.
     """
 
     typed: str
@@ -127,7 +139,7 @@ class Correction(NamedTuple):
 
 
 class SearchPage(NamedTuple):
-    """One page of results. The totals count all matches, not only those on the page."""
+    """A page of results. The totals count all matches, not only those on the page."""
 
     chats: list[ChatHits]
     total_chats: int
@@ -143,21 +155,21 @@ class SearchPage(NamedTuple):
 
 
 class Facets(NamedTuple):
-    """Counts of all matching passages by what they have in common, not only of those shown."""
+    """Counts of all matching passages by role, tool, time, project, model and machine, not only of those shown."""
 
     total: int
     roles: Mapping[str, int]
     tools: Mapping[str, int]
-    """The most frequent ones."""
+    """The most frequent tools."""
     since: Mapping[str, int]
-    """By the names of the requested times."""
+    """The counts by the names of the requested times."""
     projects: Mapping[str, int]
     models: Mapping[str, int]
     machines: Mapping[str, int]
 
 
 class PagePosition(NamedTuple):
-    """Where the next page of results begins: it shows what matched at the first page and was not shown yet."""
+    """The start of the next page: passages that matched at the time of the first page and were not shown yet."""
 
     newest: int
     """The id of the newest passage at the time of the first page."""
@@ -166,7 +178,7 @@ class PagePosition(NamedTuple):
 
 
 def chat_digest(name: str) -> int:
-    """A short number for the id of a chat."""
+    """Return a short number for the id of a chat."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass"))
 
 
@@ -175,17 +187,7 @@ class ChatShape(NamedTuple):
 
     files: list[tuple[IndexedFile, Transcript]]
     titles: dict[str, dict[str, str]]
-    """The titles of its rows, by row and by the file that has the title."""
-
-
-class AnswerCost(NamedTuple):
-    """The usage of an answer."""
-
-    context: int
-    """The tokens in its context."""
-    output: int
-    cost: int | None
-    """In nanodollars; None where no price is known."""
+    """The titles of the chat's rows, by row and by the file that has the title."""
 
 
 class StoredMessage(NamedTuple):
@@ -194,26 +196,26 @@ class StoredMessage(NamedTuple):
     uuid: str
     kind: str
     time: int | None
-    """In microseconds."""
+    """The time in microseconds."""
     agent: str | None
 
 
 class Totals(NamedTuple):
-    """How much the store holds."""
+    """The size of the store, in chats and messages."""
 
     chats: int
     messages: int
 
 
 class PendingCounts(NamedTuple):
-    """How much is read but not yet searchable, by kind."""
+    """The passages that are read but not yet searchable, by kind."""
 
     passages: int
     roles: tuple[str, ...]
 
 
 class StatementResult(NamedTuple):
-    """The result of a statement."""
+    """The columns and rows that a statement returns."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -221,11 +223,11 @@ class StatementResult(NamedTuple):
 
 
 class StoreReader(Protocol):
-    """Answers questions about what a scope lets the asker see, as if the store held nothing else.
+    """Answers queries within a scope, as if the store held nothing else.
 
     A file is visible if its home is in the scope, or if it is one of the sources. Its records, passages, calls and
     titles are visible with it; those of other files do not exist for this reader: no answer has them or counts them.
-    Only the order of ranked results may depend on them: how rare a word is, is known for the whole store.
+    Only the order of ranked results may depend on them: the rarity of a word is that in the whole store.
 
     A chat is visible if at least one of its files is. Of a chat that also has hidden files:
     - its shape, its messages, its passages and its matches are those of the visible files;
@@ -236,14 +238,14 @@ class StoreReader(Protocol):
     """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Every question in it is answered from the same state of the store, whatever is written meanwhile.
+        """Answer every query in it from the same state of the store, whatever is written meanwhile.
 
         Each single answer is from one state anyway. Do not write to the store inside of it, and do not keep it open
         longer than an answer takes.
         """
 
     def pending(self) -> PendingCounts:
-        """What is not searchable yet."""
+        """Count the passages that are not searchable yet."""
 
     def search(
         self,
@@ -256,80 +258,78 @@ class StoreReader(Protocol):
         after: PagePosition | None = None,
         project: str = "",
     ) -> SearchPage:
-        """The chats that match a query, with their best passages: after `offset` chats, or after a position.
+        """Return the chats that match a query, with their best passages: after `offset` chats, or after a position.
 
         By relevance, chats of `project` rank a little higher.
         """
 
     def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
-        """What the matches of a query have in common; `since` are times in microseconds to count from, by name."""
+        """Count facets of all matches of a query; `since` are times in microseconds to count from, by name."""
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
-        """The chats that match the fields of a query and have its words in their titles."""
+        """Return the chats that match the fields of a query and have its words in their titles."""
 
     def count_chats(self, query: Query | None) -> int:
-        """How many chats `chats` would give without a limit."""
+        """Return the number of chats that `chats` returns without a limit."""
 
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
-        """Every passage that may match a query, one by one; the caller checks regular expressions."""
+        """Yield every passage that may match a query; the caller checks regular expressions."""
 
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
-        """The chats with these ids."""
+        """Return the chats with these ids."""
 
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> Reports:
-        """The data for reports, for the chats that match a query and a period in microseconds."""
+        """Return the data for reports about the chats that match a query and a period in microseconds."""
 
     def similar(self, word: str) -> list[str]:
-        """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
+        """Return words of visible passages that are similar to a word which is in none, the most frequent first."""
 
     def find(self, name: str) -> list[StoredChat]:
-        """Chats whose id (or a session, message or agent id in them) starts with `name`."""
+        """Return chats whose id (or a session, message or agent id in them) starts with `name`."""
 
     def named(self, names: Iterable[str]) -> list[StoredChat]:
-        """The chats with these ids, or with sessions of these ids."""
+        """Return the chats with these ids, or with sessions of these ids."""
 
     def homes(self) -> set[tuple[str, str]]:
-        """The visible homes that the store has files of, each with its machine."""
+        """Return the visible homes that the store has files of, each with its machine."""
 
     def files_of(self, chat: int) -> list[IndexedFile]:
-        """The files of a chat."""
+        """Return the files of a chat."""
 
     def sources_of(self, chats: Iterable[int]) -> set[str]:
-        """The ids of the files of these chats."""
+        """Return the ids of the files of these chats."""
 
     def chat_shape(self, chat: int) -> ChatShape | None:
-        """A chat without its records, read in one transaction; None if there is no such chat."""
+        """Return a chat without its records, read in one transaction; None if there is no such chat."""
 
     def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """The offset and length of records of a file, by their numbers."""
+        """Return the offset and length of records of a file, by their numbers."""
 
     def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
-        """The positions of records that are not rows, before a number in the same file, the nearest first."""
+        """Return the positions of records that are not rows, before a number in the same file, the nearest first."""
 
     def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
-        """The ids of the chats that these files are part of, by file."""
+        """Return the ids of the chats that these files are part of, by file."""
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
-        """The usage of these answers; unknown ones are left out."""
+        """Return the usage of these answers; unknown ones are left out."""
 
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
-        """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
+        """Return the messages of a chat with this id, otherwise those whose id starts with it; at most two."""
 
     def totals(self) -> Totals:
-        """The number of chats and messages."""
+        """Return the number of chats and messages."""
 
     def failed_calls(self, chat: int) -> set[str]:
-        """The calls of a chat that ended in an error."""
+        """Return the calls of a chat that ended in an error."""
 
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
-        """The prompt and the last answer of the turns that contain these passages, unless they are the passages
-        themselves.
-        """
+        """Return the prompt and the last answer of the turns around these passages, unless they are in `blocks`."""
 
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
-        """The call of a result, and all calls, results and answers after it, up to the next prompt."""
+        """Return the call of a result, and all calls, results and answers after it, up to the next prompt."""
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run a read-only statement about what the scope lets the asker see. UsageError if the engine cannot limit a
-        statement, and the scope is less than everything.
+        """Run a read-only statement, limited to the scope. UsageError if the engine cannot limit a statement, and the
+        scope is less than everything.
         """

@@ -1,4 +1,4 @@
-"""The rows that reports are made of, with names and types.
+"""The rows of reports, with names and types.
 
 Times are in microseconds since 1970, money in nanodollars.
 """
@@ -11,7 +11,7 @@ from backscroll.store.batches import EPOCH
 
 UsageDimension = Literal["model", "project", "chat", "agent", "git-branch", "version", "machine"]
 TimeUnit = Literal["quarter", "hour", "day"]
-"""A quarter is one of an hour: every time zone's days begin with one."""
+"""A quarter is one of an hour: in every time zone, days begin with one."""
 
 
 class UsageSums(NamedTuple):
@@ -28,17 +28,17 @@ class UsageSums(NamedTuple):
     web_fetches: int = 0
     cost: int = 0
     unpriced: int = 0
-    """How many answers have no price."""
+    """The number of answers without a price."""
     placeholders: int = 0
-    """How many answers have an output that is only a lower bound."""
+    """The number of answers whose output is only a lower bound."""
     reported_cost: int = 0
     records: int = 0
     copies: int = 0
-    """How many other files contain the answers again."""
+    """The number of other files that contain the answers again."""
 
     @property
     def tokens(self) -> int:
-        """All tokens."""
+        """The sum of all tokens."""
         return self.input + self.output + self.cache_write + self.cache_read
 
 
@@ -74,6 +74,29 @@ class ReportedCosts(NamedTuple):
     unpriced: int
 
 
+class UnrecordedUsage(NamedTuple):
+    """The usage of one model in requests without a record of a chat, by the client's own totals."""
+
+    model: str
+    chat: str | None
+    project: str | None
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    cost: int
+    unpriced: bool
+    """Whether some of it has no price."""
+
+    @property
+    def tokens(self) -> int:
+        """The sum of all tokens."""
+        return self.input + self.output + self.cache_write + self.cache_read
+
+
 class AnswerRow(NamedTuple):
     """An answer that was counted."""
 
@@ -107,7 +130,7 @@ class ChatMoment(NamedTuple):
     is_abandoned: bool
     chat_id: str
     is_decision: bool
-    """Whether it is a result that waited for the user: a question, a plan, or a call that was denied."""
+    """Whether the row is a result that waited for the user: a question, a plan, or a call that was denied."""
     text: str | None
     """The beginning of a prompt."""
     size: int | None
@@ -115,7 +138,7 @@ class ChatMoment(NamedTuple):
 
 
 class ToolCount(NamedTuple):
-    """How often a tool was called, and how often that failed."""
+    """The number of calls of a tool, and of those that failed."""
 
     tool: str | None
     calls: int
@@ -137,7 +160,7 @@ class FileCallRow(NamedTuple):
     tool: str
     file: str
     time: int | None
-    """The time of its result, or else of the call."""
+    """The time of the result, or else of the call."""
     chat: str | None
     agent: str | None
     uuid: str | None
@@ -154,21 +177,21 @@ class FileCallRow(NamedTuple):
     is_abandoned: bool
     project: str | None
     machine: str
-    """Where the file is: the same path on another machine is another file."""
+    """The machine of the file: the same path on another machine is another file."""
 
     @property
     def changes(self) -> bool:
-        """Whether it is a tool that changes files."""
+        """Whether the tool changes files."""
         return self.tool in FILE_TOOLS
 
     @property
     def is_done(self) -> bool:
-        """Whether it succeeded."""
+        """Whether the call succeeded."""
         return self.state == "done"
 
     @property
     def when(self) -> datetime | None:
-        """Its time as a datetime."""
+        """The time as a datetime."""
         return moment_of(self.time)
 
 
@@ -180,25 +203,27 @@ class TypedPrompt(NamedTuple):
     time: int | None
     uuid: str
     text: str
-    """Its beginning."""
+    """The beginning of the text."""
     in_agent: bool
     chat: str | None = None
     agent: str | None = None
-    """The agent that it was given to, if that has a file of its own."""
+    """The agent that got the prompt, if it has a file of its own."""
+    starts_turn: bool = True
+    """Whether a turn begins with the prompt. A prompt typed while the model works is part of the turn that goes on."""
 
 
 class RowTime(NamedTuple):
-    """When a row was written, by each id that it has."""
+    """The time of a row, with each id that the row has."""
 
     uuid: str
     original: str
-    """The row that it is a copy of, or itself."""
+    """The row that this one is a copy of, or itself."""
     message: str | None
     time: int
 
 
 class ContextPart(NamedTuple):
-    """How many passages of one kind a chat has, and how many characters they are."""
+    """The number of passages of one kind in a chat, and their characters."""
 
     chat: str | None
     role: str
@@ -207,7 +232,7 @@ class ContextPart(NamedTuple):
     passages: int
     size: int
     unsized: int
-    """How many of them have a size that the store does not know."""
+    """The number of passages whose size the store does not know."""
 
 
 class ContextPassage(NamedTuple):
@@ -248,7 +273,7 @@ class ContextAnswer(NamedTuple):
 
     @property
     def context(self) -> int:
-        """The tokens of its context."""
+        """The tokens of the context."""
         return self.input + self.cache_read + self.cache_write
 
 
@@ -266,7 +291,7 @@ class TurnPassage(NamedTuple):
     """A passage that a turn begins or ends with, and the passage whose turn it is."""
 
     block: int
-    """The passage of the query."""
+    """The passage whose turn it is."""
     which: Literal["prompt", "conclusion"]
     start: int
     length: int
@@ -276,7 +301,7 @@ class TurnPassage(NamedTuple):
 
 
 class FollowingStep(NamedTuple):
-    """A call, result or answer after the given result; or the call of that result."""
+    """A call, result or answer after a result; or the call of that result."""
 
     start: int
     length: int
@@ -285,16 +310,16 @@ class FollowingStep(NamedTuple):
     uuid: str | None
     tool: str | None
     target: str | None
-    """The file that it reads or changes, if the tool works on files."""
+    """The file that the step reads or changes, if its tool works on files."""
     call: str | None
     state: str | None
-    """Of a result, how the call ended."""
+    """For a result, the state in which the call ended."""
     signature: str | None
     time: int | None
     is_before: bool
-    """Whether it is the call of the result."""
+    """Whether the step is the call of the result."""
 
 
 def moment_of(time: int | None) -> datetime | None:
-    """A time of the store as a datetime."""
+    """Return a time of the store as a datetime."""
     return EPOCH + timedelta(microseconds=time) if time is not None else None

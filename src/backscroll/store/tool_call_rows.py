@@ -1,4 +1,4 @@
-"""Tool calls as reports need them. Times are in microseconds since 1970."""
+"""Rows of tool calls, for reports. Times are in microseconds since 1970."""
 
 from typing import Literal, NamedTuple
 
@@ -6,28 +6,28 @@ ToolCallDimension = Literal["tool", "project", "model"]
 
 
 class CallStep(NamedTuple):
-    """A call in its thread, and how it ended."""
+    """A call in its thread, with its state."""
 
     id: int
     file: int
     sidechain: int
-    """1 in what a file repeats of an agent."""
+    """1 in the part of a file that repeats an agent."""
     time: int | None
     tool: str | None
     state: str | None
-    """None where there is no result."""
+    """The state in which the call ended; None without a result."""
     signature: str | None
-    """Of an error."""
+    """The signature of an error."""
     copies: int
 
     @property
     def name(self) -> str:
-        """The tool."""
+        """The name of the tool; `-` if there is none."""
         return self.tool or "-"
 
 
 class CallPlace(NamedTuple):
-    """Where a call stands, and what it is about."""
+    """The position of a call, and the file that it is about."""
 
     id: int
     source: str
@@ -36,7 +36,7 @@ class CallPlace(NamedTuple):
     block: int
     tool: str | None
     target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
+    """The file that the call reads or changes, if its tool works on files."""
 
 
 class CallThread(NamedTuple):
@@ -54,18 +54,18 @@ class CallSums(NamedTuple):
     state: str | None
     calls: int
     copies: int
-    """How often they stand again elsewhere."""
+    """The number of further copies of the calls."""
     input: int
     output: int
     took: list[int | None]
-    """How long each took, in microseconds; None where a time is missing."""
+    """The duration of each call in microseconds; None if a time is missing."""
 
 
 class ToolCallRow(NamedTuple):
     """A call with its result."""
 
     id: int
-    """Of its passage; in a file, later calls have higher ones."""
+    """The id of the call's passage; in a file, later calls have higher ids."""
     file: int
     is_sidechain: bool
     number: int
@@ -84,12 +84,12 @@ class ToolCallRow(NamedTuple):
     model: str | None
     tool: str | None
     target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
+    """The file that the call reads or changes, if its tool works on files."""
     size: int | None
     digest: int | None
     copies: int
     state: str | None
-    """None where there is no result."""
+    """The state in which the call ended; None without a result."""
     result_size: int | None
     signature: str | None
     result_block: int | None
@@ -101,15 +101,15 @@ class ToolCallRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The tool."""
+        """The name of the tool; `-` if there is none."""
         return self.tool or "-"
 
     @property
     def took(self) -> int | None:
-        """How long it took, in microseconds."""
+        """The duration in microseconds."""
         return None if self.time is None or self.result_time is None else self.result_time - self.time
 
     @property
     def thread(self) -> tuple[int, str | None, bool]:
-        """The conversation that it is a step of: that of the chat, or of one agent."""
+        """The conversation that the call is a step of: that of the chat, or of one agent."""
         return (self.chat, self.agent, self.is_sidechain)

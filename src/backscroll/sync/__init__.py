@@ -1,1 +1,1 @@
-"""What travels between machines? Streams, bundles, policy and masks are pure; remotes, push and pull do the I/O."""
+"""Sync between machines: streams, bundles, policy and masks are pure; remotes, push and pull do the I/O."""

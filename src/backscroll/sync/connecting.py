@@ -1,4 +1,4 @@
-"""Ask a team server to let this machine in, and wait until a person says yes."""
+"""Ask a team server to let this machine in, and wait until a person approves it."""
 
 import json
 import time
@@ -18,7 +18,7 @@ TIMEOUT: Final = 30.0
 
 
 class Invitation(NamedTuple):
-    """What a person needs to let this machine in."""
+    """The code and address that a person needs to approve this machine."""
 
     secret: str
     code: str
@@ -27,7 +27,7 @@ class Invitation(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """This machine was let in."""
+    """The credential and names of an approved machine."""
 
     credential: str
     device: str
@@ -37,7 +37,7 @@ class Connected(NamedTuple):
 
 
 def ask_to_connect(url: str, machine: str) -> Invitation:
-    """Ask; the answer has the code that a person compares."""
+    """Ask a server to let this machine in; the answer has the code that a person compares."""
     check_address(url)
     answer = _ask(url, json.dumps({"machine": machine}).encode())
     try:
@@ -64,12 +64,12 @@ class WaitingRecovery(NamedTuple):
 
     person: str
     made_by: str
-    """Who made the link that it began with."""
+    """Name of the person who made the link that the sign-in began with."""
     opened: str
 
 
 def waiting_recovery(url: str, credential: str, code: str) -> WaitingRecovery:
-    """What waits with a code that a page shows; UsageError if nothing does."""
+    """Return the recovery that waits with a code that a page shows; UsageError if there is none."""
     check_address(url)
     answer = _ask(url, None, credential, f"{RECOVERY}?{urlencode({'code': code})}")
     try:
@@ -79,7 +79,7 @@ def waiting_recovery(url: str, credential: str, code: str) -> WaitingRecovery:
 
 
 def answer_recovery(url: str, credential: str, code: str, *, is_mine: bool) -> None:
-    """Confirm it, or refuse it."""
+    """Confirm or refuse the recovery with this code."""
     _ask(url, json.dumps({"code": code, "is_mine": is_mine}).encode(), credential, RECOVERY)
 
 
@@ -88,19 +88,19 @@ def _ask(url: str, data: bytes | None, secret: str = "", path: str = PATH) -> di
     request = Request(f"{url.rstrip('/')}{path}", data, headers)  # noqa: S310 - check_address allows http(s) only
     try:
         with opener().open(request, timeout=TIMEOUT) as answer:
-            found = json.loads(answer.read(100_000) or b"{}")
+            reply = json.loads(answer.read(100_000) or b"{}")
     except HTTPError as error:
-        said = message_of(error)
-        if not said:
+        message = message_of(error)
+        if not message:
             raise _not_a_server(url) from error
         hint = f"run backscroll connect {url} again" if path == PATH else "compare the code with the page"
-        raise UsageError(said, hint) from error
+        raise UsageError(message, hint) from error
     except (URLError, TimeoutError, ConnectionError) as error:
         hint = "check the address, and try again"
         raise Busy(f"cannot reach {url}: {getattr(error, 'reason', error)}", hint) from error
     except ValueError as error:
         raise _not_a_server(url) from error
-    return found if isinstance(found, dict) else {}
+    return reply if isinstance(reply, dict) else {}
 
 
 def _not_a_server(url: str) -> BackscrollError:

@@ -1,6 +1,6 @@
-"""Remove from a device's objects what their receiver has forgotten: on a team server, chats whose time is up.
+"""Remove content that the receiver has forgotten from a device's objects: on a team server, expired chats.
 
-The device's own proof stays whole: the hashes of what was removed remain in the bundles.
+The device's own proof stays whole: the hashes of removed content remain in the bundles.
 """
 
 from collections.abc import Callable
@@ -21,19 +21,23 @@ IsForgotten = Callable[[str, str], bool]
 def remove_forgotten(remote: Remote, device: str, is_forgotten: IsForgotten, after: int = 0) -> int:
     """Remove the content of forgotten files from every object of a device that has bundles after this number.
 
-    Returns how many objects were changed.
+    Return the number of changed objects.
 
-    The device may rewrite its objects at the same time, so this repeats until it finds nothing.
+    The device may rewrite its objects at the same time, so this repeats until no object has such content.
     """
     changed = 0
     clean: set[str] = set()
     for _ in range(MAX_LISTINGS):
-        waiting = [one for one in objects_of(remote, device) if one.last > after and one.name not in clean]
+        waiting = [
+            bundle_object
+            for bundle_object in objects_of(remote, device)
+            if bundle_object.last > after and bundle_object.name not in clean
+        ]
         if not waiting:
             return changed
-        for one in waiting:
-            changed += _clean(remote, one, is_forgotten)
-            clean.add(one.name)
+        for bundle_object in waiting:
+            changed += _clean(remote, bundle_object, is_forgotten)
+            clean.add(bundle_object.name)
     raise Busy(f"the objects of {device} keep changing", "it is tried again later")
 
 

@@ -1,8 +1,8 @@
-"""A team server as a remote: the same objects, sent over HTTP with the credential of this device.
+"""A team server as a remote: objects are sent over HTTP with the credential of this device.
 
-The server lets a device see and write only the objects below its own name. A receipt names the hash of what is stored,
-and only a receipt counts as stored. While the server is busy or out of reach, requests are repeated: each of them may
-arrive twice without harm.
+The server lets a device see and write only the objects below its own name. A receipt names the hash of the stored
+bytes, and an object counts as stored only with its receipt. While the server is busy or out of reach, requests are
+repeated: each of them may arrive twice without harm.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ OBJECTS: Final = "/sync/v1/objects"
 RULES: Final = "/sync/v1/rules"
 PROJECTS: Final = "/sync/v1/projects"
 RULES_HEADER: Final = "x-backscroll-rules"
-"""Which rules of the organisation this device follows."""
+"""Header with the digest of the organisation's rules that this device follows."""
 TRIES: Final = 8
 LONGEST_WAIT: Final = 120.0
 """Seconds that one request waits for a busy server, in all."""
@@ -52,7 +52,7 @@ class ToldProject(Struct, frozen=True, omit_defaults=True):
 
     path: str
     remote: str = ""
-    """Without protocol and user."""
+    """The git remote, without protocol and user."""
 
 
 class HttpRemote:
@@ -80,37 +80,37 @@ class HttpRemote:
         self._opener = opener()
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
-        """All objects of this device whose names begin like this; RulesChangedError if other rules hold now."""
+        """Yield the objects of this device whose names have this prefix; RulesChangedError if other rules hold now."""
         answer = self._ask("GET", f"{OBJECTS}?prefix={quote(prefix, safe='')}", f"list {self._url}")
-        found = self._read_json(answer)
-        if found.get("rules", "") != self._rules:
+        reply = self._read_json(answer)
+        if reply.get("rules", "") != self._rules:
             raise RulesChangedError
-        for one in found["objects"]:
-            yield RemoteObject(str(one["name"]), int(one["size"]))
+        for item in reply["objects"]:
+            yield RemoteObject(str(item["name"]), int(item["size"]))
 
     def rules(self) -> OrgRules:
-        """The rules of the organisation; from now on this device follows them."""
+        """Return the rules of the organisation, and follow them from now on."""
         try:
-            found = msgspec.json.decode(self._ask("GET", RULES, f"read the rules of {self._url}"), type=OrgRules)
+            rules = msgspec.json.decode(self._ask("GET", RULES, f"read the rules of {self._url}"), type=OrgRules)
         except NothingFound:  # a server that has none
-            found = OrgRules()
+            rules = OrgRules()
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             hint = "update backscroll: the server may be newer than this machine"
             raise BackscrollError(f"the rules of {self._url} cannot be read: {error}", hint) from error
-        self._rules = found.digest
-        return found
+        self._rules = rules.digest
+        return rules
 
     def tell_projects(self, projects: Iterable[ToldProject]) -> None:
-        """Tell which projects this device sends."""
+        """Send the projects that this device syncs to the server."""
         with contextlib.suppress(NothingFound):  # a server that does not ask
             self._ask("PUT", PROJECTS, f"write to {self._url}", msgspec.json.encode(list(projects)))
 
     def get(self, name: str) -> bytes:
-        """An object."""
+        """Return the bytes of an object."""
         return self._ask("GET", _path(name), f"read {name}")
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """An object. It is in memory as a whole: a server may answer with anything, and a part of it is of no use."""
+        """Yield an object as one piece: a server may answer with anything, and a part of it is of no use."""
         yield self.get(name)
 
     def put(self, name: str, data: bytes) -> bool:
@@ -127,7 +127,7 @@ class HttpRemote:
         return True
 
     def put_file(self, name: str, file: IO[bytes]) -> bool:
-        """The same for the bytes of a file."""
+        """Store the bytes of a file as an object."""
         file.seek(0)
         return self.put(name, file.read())
 
@@ -147,12 +147,12 @@ class HttpRemote:
             except HTTPError as error:
                 if error.code not in AGAIN:
                     self._refused(error, doing)
-                told = error.headers.get("retry-after", "")
-                seconds = float(told) if told.isdecimal() else wait
+                retry_after = error.headers.get("retry-after", "")
+                seconds = float(retry_after) if retry_after.isdecimal() else wait
                 reason: str = message_of(error) or f"{error.code} {error.reason}"
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 seconds, reason = wait, str(getattr(error, "reason", error))
-            seconds *= 1 + random.random() / 4  # noqa: S311 - so that a whole team does not come back at once
+            seconds *= 1 + random.random() / 4  # noqa: S311 - so that a whole team does not retry at once
             if not left or waited + seconds > LONGEST_WAIT:
                 break
             self._sleep(seconds)
@@ -177,31 +177,31 @@ class HttpRemote:
 
     def _read_json(self, answer: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(answer)
+            value = json.loads(answer)
         except ValueError as error:
             hint = "check the address: it is not that of a backscroll server"
             raise BackscrollError(f"{self._url} gave an answer that is not JSON", hint) from error
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
 
 class _ConflictError(Exception):
-    """Other bytes have this name."""
+    """Other bytes are already stored under this name."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would hand the credential to another server."""
+    """Refuses redirects: they would hand the credential to another server."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
-        """None: the answer is an error."""
+        """Return None, so that the answer becomes an error."""
 
 
 def opener() -> OpenerDirector:
-    """Opens addresses; follows no redirect."""
+    """Return an opener that follows no redirect."""
     return build_opener(_NoRedirects)
 
 
 def check_address(url: str) -> None:
-    """An error if a credential must not be sent to this address."""
+    """Raise if a credential must not be sent to this address."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise UsageError(f"{url} is not the address of a server", "give one like https://team.example.org")
@@ -215,10 +215,10 @@ def _path(name: str) -> str:
 
 
 def message_of(error: HTTPError) -> str:
-    """What the server says, in one line."""
+    """Return the message of the server, in one line."""
     try:
-        told = json.loads(error.read(10_000))
+        reply = json.loads(error.read(10_000))
     except (ValueError, OSError):
         return ""
-    said = told.get("error") if isinstance(told, dict) else None
-    return str(said.get("message", ""))[:300] if isinstance(said, dict) else ""
+    error_field = reply.get("error") if isinstance(reply, dict) else None
+    return str(error_field.get("message", ""))[:300] if isinstance(error_field, dict) else ""

@@ -1,7 +1,7 @@
-"""What leaves of a line: all of it, with its secrets masked, or only what is counted.
+"""Turn a line of a file into the bytes that leave: the whole line, masked secrets, or only the counted fields.
 
-The same line always gives the same bytes, on any day and after any crash: a mask is made of the name of its rule and of
-a keyed hash of the secret, under a key that never leaves the device. The same secret is recognisably the same.
+Equal lines always give equal bytes, on any day and after any crash: a mask is made of the name of its rule and of a
+keyed hash of the secret, under a key that never leaves the device. Equal secrets get equal masks.
 A line that cannot be inspected is withheld: a marker takes its place.
 """
 
@@ -18,19 +18,20 @@ from backscroll.redaction.rules import RULES, VERSION
 from backscroll.sync.policy import SyncMode
 
 MASK_VERSION: Final = 2
+METRICS_VERSION: Final = 3
 WITHHELD: Final = "withheld"
 LONGEST_LINE: Final = 64 << 20
 """A longer line is withheld: decoding it would take many times its size in memory."""
 
 
 def rules_digest(mode: SyncMode) -> str:
-    """Changes when lines may come out differently than before, so that they are sent again."""
+    """Return a digest that changes when lines may come out differently, so that they are sent again."""
     if mode is SyncMode.FULL:
         return "full"
     if mode is SyncMode.METRICS:
-        return f"metrics {MASK_VERSION}"
-    told = repr([VERSION, *((rule.name, rule.patterns, rule.optional) for rule in RULES)])
-    return f"redacted {MASK_VERSION} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        return f"metrics {METRICS_VERSION}"
+    rules_text = repr([VERSION, *((rule.name, rule.patterns, rule.optional) for rule in RULES)])
+    return f"redacted {MASK_VERSION} {hashlib.sha256(rules_text.encode()).hexdigest()[:16]}"
 
 
 class Outgoing:
@@ -43,19 +44,23 @@ class Outgoing:
 
     @property
     def masked(self) -> Counter[str]:
-        """How many places were masked, by rule."""
+        """Number of masked places, by rule."""
         return self._redactor.places
 
     def line(self, mode: SyncMode, line: bytes, *, is_json: bool) -> bytes | None:
-        """What leaves of a line of a file; None if nothing does."""
+        """Return the bytes of a line that leave; None if nothing does."""
         if mode is SyncMode.FULL:
             return line
         if mode is SyncMode.REDACTED:
             return self._redacted(line, is_json=is_json)
         return self._metrics(line) if mode is SyncMode.METRICS and is_json else None
 
+    def cut_line(self, line: bytes) -> bytes:
+        """Return a marker for a last line that was cut off, perhaps within a secret."""
+        return self._marker(line, "it was cut off") if line.strip() else line
+
     def hidden_name(self, name: str) -> str:
-        """A name that tells nothing, and the same for the same name."""
+        """Return a keyed hash of a name, equal for equal names."""
         return self._hash(name.encode("utf-8", "surrogateescape"))[:12]
 
     def _redacted(self, line: bytes, *, is_json: bool) -> bytes:
@@ -84,20 +89,21 @@ class Outgoing:
         return line if masked is text else masked.encode() + end
 
     def _metrics(self, line: bytes) -> bytes | None:
-        """What is counted of a record; nothing if it is not counted."""
+        """Return the counted fields of a record; None if it is not counted."""
         try:
             record = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        if not isinstance(record, dict) or record.get("type") not in COUNTED_TYPES:
+        if not isinstance(record, dict):
             return None
-        kept: dict[str, Any] = {name: record[name] for name in KEPT_FIELDS if name in record}
-        message = record.get("message")
-        if isinstance(message, dict):
-            kept["message"] = {name: message[name] for name in KEPT_MESSAGE_FIELDS if name in message}
-            content = message.get("content")
-            blocks = content if isinstance(content, list) else []
-            kept["message"]["content"] = [_block(block) for block in blocks if isinstance(block, dict)]
+        if record.get("type") == "progress":
+            kept = _agent_progress(record)
+        elif record.get("type") == "cost-state":
+            kept = _totals(record)
+        else:
+            kept = _counted(record) if record.get("type") in COUNTED_TYPES else None
+        if kept is None:
+            return None
         if isinstance(record.get("cwd"), str):
             kept["cwd"] = f"/{self.hidden_name(record['cwd'])}"
         return msgspec.json.encode(kept) + b"\n"
@@ -114,8 +120,47 @@ class Outgoing:
         return hmac.new(self._key, data, "sha256").hexdigest()
 
 
+def _counted(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the counted fields of a record, without its folder."""
+    kept: dict[str, Any] = {name: record[name] for name in KEPT_FIELDS if name in record}
+    message = record.get("message")
+    if isinstance(message, dict):
+        kept["message"] = {name: message[name] for name in KEPT_MESSAGE_FIELDS if name in message}
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        kept["message"]["content"] = [_block(block) for block in blocks if isinstance(block, dict)]
+    return kept
+
+
+def _agent_progress(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the counted fields of a row that repeats a sub-agent's: all there is if the agent's file is gone."""
+    data = record.get("data")
+    if not isinstance(data, dict) or data.get("type") != "agent_progress":
+        return None
+    row = data.get("message")
+    if not isinstance(row, dict) or row.get("type") not in COUNTED_TYPES:
+        return None
+    kept: dict[str, Any] = {name: record[name] for name in KEPT_PROGRESS_FIELDS if name in record}
+    kept["data"] = {"type": "agent_progress", "message": _counted(row)}
+    if "agentId" in data:
+        kept["data"]["agentId"] = data["agentId"]
+    return kept
+
+
+def _totals(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the client's own totals: names of models, and numbers."""
+    kept: dict[str, Any] = {name: record[name] for name in KEPT_TOTAL_FIELDS if name in record}
+    models = record.get("modelUsage")
+    kept["modelUsage"] = {
+        model: {name: used[name] for name in KEPT_USAGE_FIELDS if isinstance(used.get(name), int | float)}
+        for model, used in (models.items() if isinstance(models, dict) else ())
+        if isinstance(used, dict)
+    }
+    return kept
+
+
 def _block(block: dict[str, Any]) -> dict[str, Any]:
-    """The kind of a block, and of a call its tool and its id."""
+    """Return the kind of a block, and of a call its tool and its id."""
     return {name: block[name] for name in KEPT_BLOCK_FIELDS if name in block}
 
 
@@ -123,6 +168,12 @@ COUNTED_TYPES: Final = frozenset({"user", "assistant", "system", "summary"})
 KEPT_FIELDS: Final = (
     "type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "agentId", "isSidechain", "timestamp",
     "version", "requestId", "isMeta", "isCompactSummary", "leafUuid",
+)  # fmt: skip
+KEPT_PROGRESS_FIELDS: Final = (*KEPT_FIELDS, "toolUseID", "parentToolUseID")
+KEPT_TOTAL_FIELDS: Final = ("type", "sessionId", "startTime")
+KEPT_USAGE_FIELDS: Final = (
+    "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens",
+    "cacheCreationEphemeral5mInputTokens", "cacheCreationEphemeral1hInputTokens", "webSearchRequests", "costUSD",
 )  # fmt: skip
 KEPT_MESSAGE_FIELDS: Final = ("id", "type", "role", "model", "stop_reason", "usage")
 KEPT_BLOCK_FIELDS: Final = ("type", "id", "name", "tool_use_id", "is_error")

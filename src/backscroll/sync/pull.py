@@ -1,38 +1,43 @@
-"""Take what other devices sent to a remote into the local archive, as theirs.
+"""Take the files that other devices sent to a remote into the local archive, under their machines.
 
-First the archive, then the state. A bundle that is in the archive and not in the state was taken just before a crash:
-its bytes are there, and are not added again.
+The archive changes first, then the state. A bundle that is in the archive and not in the state was taken just before a
+crash: its bytes are there, and are not added again.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain
-from tempfile import SpooledTemporaryFile
-from typing import IO, Final
+from typing import Final
 
 from backscroll.archive.catalogue import AddedBytes
-from backscroll.archive.forgetting import owned_key
 from backscroll.archive.kept_file import KeptFile, Version
 from backscroll.archive.packing import CHUNK, in_chunks, pack
-from backscroll.archive.rewriting import ReplacedVersion, Writer
+from backscroll.archive.plausible import MOST_VERSIONS
+from backscroll.archive.rewriting import Writer
 from backscroll.archive.writer import now
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import NothingFound
 from backscroll.files.layout import FileKind, LeftOut, place_of
 from backscroll.files.reading import Bookmark
-from backscroll.files.source_key import SourceKey, owner_of
-from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Seal, file_key, read_bundles
-from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
+from backscroll.files.source_key import SourceKey
+from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, OddFileError, Seal, file_key
+from backscroll.sync.following import Follower, LateBundleError, NotFollowingError, size_of
+from backscroll.sync.forgotten_elsewhere import OnForgotten, take_forgotten
+from backscroll.sync.gaps import problems_of
+from backscroll.sync.objects import BundleObject, devices_in, in_log, latest_log
 from backscroll.sync.remotes import Remote, RemoteObject
-from backscroll.sync.removal import objects_of
+from backscroll.sync.replacing import remove_replaced
 from backscroll.sync.state import SyncState
-from backscroll.sync.state_rows import ReceivedStream, StreamInArchive
+from backscroll.sync.state_rows import ReceivedStream
 from backscroll.sync.streams import LONGEST_SEGMENT, Head, StreamKey, first_head
+from backscroll.sync.trust import Judge, Proof, RefusedError
 
 
 @dataclass
 class Pulled:
-    """What a pull did."""
+    """Counts and messages of a pull."""
 
     devices: dict[str, int] = field(default_factory=dict)
     """The last bundle of each device that is in the archive."""
@@ -44,32 +49,38 @@ class Pulled:
     replaced: int = 0
     """Versions that came again under other rules, and whose older bytes were removed."""
     withdrawn: int = 0
-    """Files that their device took back."""
+    """Files that their device withdrew."""
     unknown: int = 0
-    """Files of kinds that this version does not know, which stay on the remote for one that does."""
+    """Files of kinds that this version does not know, which stay on the remote for a version that does."""
+    unasked: int = 0
+    """Files that a device asks to forget although it has never signed anything: the user is not asked about them."""
+    notes: list[str] = field(default_factory=list)
+    """Messages about oddities that stopped nothing."""
     problems: list[str] = field(default_factory=list)
-    """What could not be taken, and why."""
+    """Messages about bundles that could not be taken, with reasons."""
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Parts of files that were not taken, by machine and reason."""
     sources: set[str] = field(default_factory=set)
-    """The ids of the files that have more in them than before."""
+    """Ids of the files that have grown."""
 
 
 Writing = Callable[[], AbstractContextManager[Writer]]
-"""Gives the archive to be written to. It is held for one bundle, and never while the remote is asked for something."""
+"""Opens the archive for writing. It is held for one bundle, and never during a request to the remote."""
 
 
-LONGEST_NAME: Final = 2400
-"""Of a home and a path, in bytes of a database: names are keys of its index. Claude Code writes no longer one."""
 RECEIVED_CHUNK: Final = 256 << 10
-"""What other machines sent is read from the archive only, text by text: smaller chunks than those of a home of this
-machine, whose files are read where they are, unpack sooner."""
+"""Files of other machines are read from the archive only, text by text: chunks smaller than those of our own homes,
+whose files are read in place, unpack sooner."""
+MOST_LATE: Final = 16
+"""Most versions of a file that may be missing before one that is here."""
+COPY: Final = "-copy"
+COPIES: Final = re.compile(f"({COPY})+$")
 KINDS: Final = frozenset(map(str, FileKind))
-"""Of the files that this version knows. Others are left on the remote until a version takes them that does."""
+"""Kinds of files that this version knows. Others stay on the remote until a version that knows them takes them."""
 Pieces = Callable[[], Iterable[bytes]]
-"""The bytes of a segment, from its beginning each time. One that is a single long line comes in several pieces."""
+"""Returns the bytes of a segment, from its beginning at each call. A single long line comes in several pieces."""
 Incoming = Callable[[str, int, Iterable[bytes]], Iterable[bytes]]
-"""What is kept of a segment of the file with this path and this many bytes: as many bytes, perhaps others."""
-MAX_IN_MEMORY: Final = 8 << 20
-"""Bytes of an object; a larger one is a temporary file while it is taken."""
+"""Returns the bytes to keep of a segment, by path of the file and length: as many bytes, perhaps others."""
 
 
 def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> bool:
@@ -79,7 +90,14 @@ def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> boo
         known, number, _ = state.pulled(device)
         if device == own:
             continue
-        if log != known or any(one.last > number for one in in_log(objects, log)) or state.can_return(device, KINDS):
+        followed = in_log(objects, log)
+        if (
+            log != known
+            or any(bundle_object.last > number for bundle_object in followed)
+            or state.can_return(device, KINDS)
+        ):
+            return True
+        if state.gaps.of(device) or state.proof.followed(device) not in (None, (known, size_of(followed))):
             return True
     return False
 
@@ -95,22 +113,28 @@ def pull(
     is_own: Callable[[str], bool] = lambda _: False,
     incoming: Incoming = lambda _, __, pieces: pieces,
     temporary: str | None = None,
+    on_forgotten: OnForgotten | None = None,
+    judge: Judge | None = None,
 ) -> Pulled:
-    """Take everything that is new from other devices. A device whose objects are damaged holds up no other.
+    """Take every new bundle from other devices. A device whose objects are damaged holds up no other.
 
-    `is_own` says of a machine of the archive whether it is this one; `incoming` may change what is taken; `temporary`
-    is a folder for objects that are too large for memory, if not the system's.
+    `is_own` says of a machine of the archive whether it is this one; `incoming` may change the bytes that are taken;
+    `temporary` is a folder for objects that are too large for memory, if not the system's. `on_forgotten` must record
+    the files that other devices forgot before it returns, and nothing is removed; without it, they are removed from the
+    archive. `judge` decides which bundles count; without one, all do: the remote knows its devices.
     """
-    pulling = _Pull(writing, remote, state, seal, on_bytes, is_own, incoming, temporary)
+    pulling = _Pull(writing, remote, state, seal, on_bytes, is_own, incoming, temporary, on_forgotten, judge)
     for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
         if device != own:
             pulling.take_from(device, objects)
-    return pulling.done
+    done = pulling.done
+    done.problems += (f"{machine}: {why} ({count:,})" for (machine, why), count in done.left_out.items())
+    return done
 
 
 @dataclass
 class _Pull:
-    """One pull."""
+    """State of a single pull."""
 
     writing: Writing
     remote: Remote
@@ -120,127 +144,81 @@ class _Pull:
     is_own: Callable[[str], bool]
     incoming: Incoming
     temporary: str | None
+    on_forgotten: OnForgotten | None = None
+    judge: Judge | None = None
     done: Pulled = field(default_factory=Pulled)
 
     def take_from(self, device: str, objects: Sequence[BundleObject]) -> None:
-        """Take everything that is new of one device, and note what cannot be taken."""
+        """Take every new bundle of one device, and record the problems."""
         try:
-            self.done.replaced += _remove_replaced(self.writing, self.state, device)  # what was cut off
-            try:
-                self._take_new(device, objects)
-            except NothingFound:  # it was merged since we looked
-                self._take_new(device, objects_of(self.remote, device))
-            self.done.replaced += _remove_replaced(self.writing, self.state, device)
-        except (DamagedBundleError, NothingFound) as error:
-            self.done.problems.append(f"{device}: {error}")
+            self.done.replaced += remove_replaced(
+                self.writing, self.state, device
+            )  # left over from an interrupted pull
+            if self.state.can_return(device, KINDS):
+                with self.state.saving():
+                    self.state.return_to_skipped(device)
+            self._follower(device).take_new(objects)
+            if self.judge is not None:
+                self.judge.keys.clear_refused(self.name_of(device))
+            self.done.replaced += remove_replaced(self.writing, self.state, device)
+        except (DamagedBundleError, LateBundleError, NothingFound, RefusedError) as error:
+            self.done.problems.append(f"{self.name_of(device)}: {error}")
+        gaps = problems_of(self.state.gaps.of(device))
+        self.done.problems += (f"{self.name_of(device)}: {problem}" for problem in gaps)
         self.done.devices[device] = self.state.pulled(device)[1]
 
-    def _take_new(self, device: str, objects: Sequence[BundleObject]) -> None:
-        state = self.state
-        log = latest_log(objects)
-        if log is not None and log != state.pulled(device)[0]:
-            with state.saving():
-                state.begin_pulling(device, log)
-        if state.can_return(device, KINDS):
-            with state.saving():
-                state.return_to_skipped(device)
-        for one in current(in_log(objects, log)):
-            if one.last <= state.pulled(device)[1]:
-                continue
-            with SpooledTemporaryFile(MAX_IN_MEMORY, dir=self.temporary) as file:
-                for piece in self.remote.pieces(one.name):
-                    file.write(piece)
-                self._take_object(device, file)
-
-    def _take_object(self, device: str, file: IO[bytes]) -> None:
-        for bundle in read_bundles(file, self.seal):
-            _, number, before = self.state.pulled(device)
-            if bundle.index.number <= number:
-                continue
-            if bundle.index.number > number + 1:
-                raise DamagedBundleError(f"bundle {number + 1} is missing")
-            if bundle.index.device != device or bundle.index.previous != before:
-                hint = "it was set back or copied: run backscroll sync verify on that machine"
-                raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
+    def _follower(self, device: str) -> Follower:
+        def take(bundle: Bundle, proof: Proof, log: str) -> None:
             with self.writing() as writer:
-                _Receiver(self, writer, device, bundle).take()
+                _Receiver(self, writer, device, bundle, proof, log).take()
             self.on_bytes(sum(entry.length for entry in bundle.index.entries))
 
+        def note(note: str) -> None:
+            self.done.notes.append(f"{self.name_of(device)}: {note}")
 
-def _remove_replaced(writing: Writing, state: SyncState, device: str) -> int:
-    """Put what came again under other rules in the place of what came before; return how many versions that were.
+        return Follower(self.remote, self.state, self.seal, device, take, self.judge, self.temporary, note)
 
-    The older bytes are removed: there may be a secret in them that is masked now. First the archive changes, then the
-    state; what was cut off in between is finished the next time, before anything else is taken.
-    """
-    replaced = [(olds, group[-1]) for group in state.regenerated(device) if (olds := _replaced_in(group))]
-    if not replaced:
-        return 0
-    with writing() as writer:
-        files = {(file.machine, StreamKey(file.home, file.path, 0).id): file for file in writer.files.values()}
-        changes: list[ReplacedVersion] = []
-        settled = []
-        for olds, new in replaced:
-            file = files.get((new.machine, new.base))
-            target = file.version(min(one.version for one in olds)) if file is not None else None
-            more = _changes_in(file, olds, new) if file is not None else []
-            changes += more
-            if target is not None and (more or target.size == new.size):  # now, or before it was cut off
-                settled.append((olds, new, target.number))
-        if changes:
-            writer.forget((), (), changes)
-        with state.saving():
-            for olds, new, number in settled:
-                state.note_version(device, new.stream, number)
-                for one in olds:
-                    state.forget_received(device, one.stream)
-    return len(changes)
-
-
-def _replaced_in(generations: list[StreamInArchive]) -> list[StreamInArchive]:
-    """The generations of a stream that the last one replaces: it goes as far, and the rules changed since."""
-    last = generations[-1]
-    return [
-        one
-        for at, one in enumerate(generations[:-1])
-        if last.source >= one.source and any(later.rules != one.rules for later in generations[at + 1 :])
-    ]
-
-
-def _changes_in(file: KeptFile, olds: list[StreamInArchive], new: StreamInArchive) -> list[ReplacedVersion]:
-    """What to change in a file; nothing if that was done before."""
-    fresh = file.version(new.version)
-    if fresh is None or fresh.size != new.size:
-        return []
-    changes: list[ReplacedVersion] = []
-    for one in sorted(olds, key=lambda one: one.version):
-        version = file.version(one.version)
-        if version is not None and version.size == one.size and version is not fresh:
-            changes.append(ReplacedVersion(file, version, None if changes else fresh))
-    return changes
+    def name_of(self, device: str) -> str:
+        """Return the name of a device's machine, or of the device if that is unknown."""
+        return next((seen.machine for seen in self.state.seen() if seen.device == device and seen.machine), device)
 
 
 class _Receiver:
-    """Takes one bundle."""
+    """Takes a single bundle into the archive."""
 
-    def __init__(self, pulling: _Pull, writer: Writer, device: str, bundle: Bundle) -> None:
-        self._writer, self._device, self._bundle = writer, device, bundle
+    def __init__(self, pulling: _Pull, writer: Writer, device: str, bundle: Bundle, proof: Proof, log: str) -> None:
+        self._writer, self._device, self._bundle, self._proof, self._log = writer, device, bundle, proof, log
         self._state, self._done, self._incoming = pulling.state, pulling.done, pulling.incoming
-        machine = bundle.index.machine
-        # This machine under a name that it had before, or one with a copy of its library: its files are not ours.
-        self._machine = f"{machine}-copy" if pulling.is_own(machine) else machine
+        self._on_forgotten, self._is_judged = pulling.on_forgotten, pulling.judge is not None
+        self._machine = name_here(bundle.index.machine, pulling.is_own)
 
     def take(self) -> None:
-        """Forget what its device forgot, and add its segments to the archive."""
+        """Pass on or forget the files that its device forgot, and add its segments to the archive."""
         index = self._bundle.index
-        self._forget(index.forgotten)  # before the bundle counts as taken: a crash must not lose it
+        if self._proof is not Proof.UNSIGNED:  # before the bundle counts as taken: a crash must not lose it
+            self._done.forgotten += take_forgotten(self._writer, self._machine, index, self._on_forgotten)
         with self._state.saving():
+            if self._proof is Proof.UNSIGNED and index.forgotten:
+                self._state.proof.note_unasked(self._device, index.number - 1, index.previous)
+                self._done.unasked += len(index.forgotten)
+            elif self._proof is Proof.SIGNED and self._is_judged:
+                self._state.proof.note_signed_log(self._device, self._log)
             for entry in index.entries:
                 if entry.file is not None:
-                    self._take_entry(entry)
+                    self._take_possible(entry)
             self._state.note_pulled(self._device, index.number, index.hash)
             self._state.note_machine(self._device, self._machine)
-            self._writer.commit()  # before the state is: what the state says is there must be there
+            self._writer.commit()  # before the state is committed: the archive must have what the state claims
+
+    def _take_possible(self, entry: Entry) -> None:
+        """Take a segment; one with impossible facts costs only itself."""
+        try:
+            self._take_entry(entry)
+        except OddFileError as error:
+            self._leave_out(f"left out what has {error.what}")
+
+    def _leave_out(self, why: str) -> None:
+        self._done.left_out[self._machine, why] += 1
 
     def _take_entry(self, entry: Entry) -> None:
         key = file_key(entry)
@@ -252,29 +230,44 @@ class _Receiver:
                 self._device, base, facts.type, index.number - 1, index.previous
             )
             return
-        if facts is None or not _is_safe(key.path) or _key_size(f"{key.home}{key.path}") > LONGEST_NAME:
-            return
+        if facts is None or isinstance(place_of(key.path.split("/")), LeftOut):
+            return  # Claude Code writes no such file
         if self._writer.is_forgotten(key.home, key.path, self._machine):
             self._done.ignored += 1
             return
         known = self._state.received(self._device, entry.stream)
         head = known.head if known else first_head(key)
-        if entry.number < head.segments:
-            return  # sent again
+        first = key._replace(generation=0).id
+        if entry.number < head.segments or (known is None and self._is_late(key)):
+            return  # sent again; or it could not be read until after its replacement came
         if entry.number > head.segments:
-            self._done.problems.append(f"{self._machine}: a part of {key.path} is missing")
+            self._leave_out("left out parts of files whose beginning is not here")
             return
         pieces = self._verified(entry, head, key.path)
         file = self._file(key, facts.type)
+        if len(file.versions) >= MOST_VERSIONS:
+            raise OddFileError("more versions than a file has")
         base = key._replace(version=0, generation=0).id
         number = known.version if known else self._version_for(file, base, pieces)
         number = self._put(file, number, entry.start, entry.length, pieces, facts.modified_ns)
-        first = key._replace(generation=0).id
         taken = ReceivedStream(number, entry.after, self._machine, first, key.generation, entry.source, facts.rules)
         self._state.note_received(self._device, base, entry.stream, taken)
+        # An older log that was put back may have replaced the content of a later one.
+        is_latest = not self._is_judged or self._log == self._state.proof.highest_log(self._device)
+        self._state.proof.note(self._device, entry.stream, is_proved=self._proof is Proof.SIGNED and is_latest)
+
+    def _is_late(self, key: StreamKey) -> bool:
+        """Whether a later state of a file is here already, and has to stay its last one."""
+        taken = self._state.generations(self._device, key._replace(version=0, generation=0).id)
+        first = key._replace(generation=0)
+        if any(stream == first.id and generation > key.generation for stream, generation in taken):
+            return True
+        later = range(key.version + 1, key.version + len(taken) + MOST_LATE) if taken and not key.generation else ()
+        streams = {stream for stream, _ in taken}
+        return any(first._replace(version=version).id in streams for version in later)
 
     def _verified(self, entry: Entry, head: Head, path: str) -> Pieces:
-        """What is kept of a segment, which continues a stream with this head; an error if it does not."""
+        """Return the bytes to keep of a segment; raise if it does not continue a stream with this head."""
         if entry.length <= LONGEST_SEGMENT:
             data = b"".join(self._incoming(path, entry.length, (self._bundle.segment(entry, head).data,)))
             return lambda: (data,)
@@ -286,7 +279,7 @@ class _Receiver:
         return self._writer.sources.get(source) or self._writer.new_file(self._machine, key.home, key.path, kind)
 
     def _version_for(self, file: KeptFile, base: str, pieces: Pieces) -> int:
-        """The number of the version that a stream goes into: a new one, or one that was added just before a crash."""
+        """Return the number of the version for a stream: a new version, or one that was added just before a crash."""
         taken = self._state.received_versions(self._device, base)
         for version in file.versions:
             is_free = version.size and version.number not in taken
@@ -306,7 +299,7 @@ class _Receiver:
         return True
 
     def _put(self, file: KeptFile, number: int, start: int, length: int, pieces: Pieces, modified_ns: int) -> int:
-        """Have these bytes at this place of a version; return its number, which is a new one if they differ."""
+        """Store these bytes at this offset of a version; return its number, which is new if the bytes differ."""
         has = file.version(number)
         size = has.size if has is not None else 0
         if has is None or size <= start:
@@ -323,7 +316,7 @@ class _Receiver:
     def _add(self, file: KeptFile, number: int, start: int, pieces: Iterable[bytes], modified_ns: int) -> None:
         version: Version | None = file.version(number)
         if (version.size if version else 0) != start:
-            raise BackscrollError(f"a part of {file.name} of {self._machine} is missing", "run backscroll sync verify")
+            raise NotFollowingError(self._bundle.index.number)  # the archive was set back: all of it is read again
         lines = (line for piece in pieces for line in piece.splitlines(keepends=True))
         chunks, end = [], start
         for chunk in in_chunks(lines, RECEIVED_CHUNK):
@@ -345,37 +338,19 @@ class _Receiver:
         self._done.size += end - start
         self._done.sources.add(file.key.id)
 
-    def _forget(self, keys: list[str]) -> None:
-        owner = owner_of(self._machine)
-        new = {owned_key(owner, key) for key in keys} - self._writer.forgotten
-        if not new:
-            return
-        known = self._writer.forgotten
-        self._writer.forgotten = known | new
-        files = [
-            file
-            for file in self._writer.files.values()
-            if self._writer.is_forgotten(file.home, file.path, file.machine)
-        ]
-        self._writer.forgotten = known
-        self._writer.forget(files, new)
-        self._done.forgotten += len(files)
+
+def name_here(machine: str, is_own: Callable[[str], bool]) -> str:
+    """Return the name under which this archive keeps the files of a machine.
+
+    This machine under an earlier name, and a machine with a copy of its library, get a name of their own: their files
+    are not ours. So does another machine that already has that name: it must not add to their files.
+    """
+    return f"{machine}{COPY}" if is_own(COPIES.sub("", machine)) else machine
 
 
 def _after(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The bytes without the first ones."""
+    """Yield the pieces without their first `size` bytes."""
     for piece in pieces:
         if rest := piece[size:]:
             yield rest
         size = max(0, size - len(piece))
-
-
-def _is_safe(path: str) -> bool:
-    """Whether a path from another machine is one that Claude Code writes."""
-    parts = path.split("/")
-    return all(part not in ("", ".", "..") for part in parts) and not isinstance(place_of(parts), LeftOut)
-
-
-def _key_size(name: str) -> int:
-    """How many bytes a name takes at most."""
-    return sum(1 if letter.isascii() else 4 for letter in name)

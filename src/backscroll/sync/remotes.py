@@ -1,4 +1,4 @@
-"""Where bundles are kept: a folder, a bucket or a team server. A remote only stores objects, and understands none."""
+"""Remotes that keep bundles: a folder, a bucket or a team server. A remote stores objects without reading them."""
 
 import contextlib
 import os
@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-from backscroll.disk import private_folder, sync_folder, write_all
+from backscroll import system
+from backscroll.disk import sync_folder, write_all
 from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
+from backscroll.sync.folder_access import FolderAccess, access_of, make_folders, mend_access, open_to_group
+from backscroll.sync.folder_objects import Findings, demand_no_links, find_objects, open_object, placeholder_of
 
 BUCKETS: Final = ("s3", "gs", "az")
 SERVERS: Final = ("https", "http")
 HINT: Final = "use a folder, file:///…, s3://…, gs://…, az://… or https://…"
 UNFINISHED: Final = ".unfinished-"
 PIECE: Final = 1 << 20
-"""Bytes of an object that are in memory at the same time, where it is passed on."""
+"""Bytes of an object that are in memory at the same time, when it is streamed."""
+LARGEST_OBJECT: Final = 1 << 30
+"""Bytes of an object that a machine reads. Objects are closed after 16 MiB, and no client can hold a line of more
+than 512 MiB."""
 
 
 class RemoteObject(NamedTuple):
@@ -24,25 +30,27 @@ class RemoteObject(NamedTuple):
 
     name: str
     size: int
+    stamp: str = ""
+    """A text that changes when the object is replaced; empty if the remote does not say."""
 
 
 class Remote(Protocol):
     """A place for objects with names like `device/0000000001-0000000001.0`."""
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
-        """All objects whose names begin like this."""
+        """Yield all objects whose names have this prefix."""
         ...
 
     def get(self, name: str) -> bytes:
-        """An object; `NothingFound` if there is none."""
+        """Return the bytes of an object; `NothingFound` if there is none."""
         ...
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """An object, piece by piece; `NothingFound` before the first if there is none."""
+        """Yield an object, piece by piece; `NothingFound` before the first if there is none."""
         ...
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store an object durably, unless one with this name is there already: then change nothing, and say False."""
+        """Store an object durably; if one with this name exists, change nothing and return False."""
         ...
 
     def put_file(self, name: str, file: IO[bytes]) -> bool:
@@ -54,10 +62,11 @@ class Remote(Protocol):
         ...
 
 
-def open_remote(url: str, credential: str | None = None, rules: str = "") -> Remote:
-    """The remote at an address: a path, `file:///…`, `s3://…`, `gs://…`, `az://…`, or a team server, `https://…`.
+def open_remote(url: str, credential: str | None = None, rules: str = "", *, largest: int | None = None) -> Remote:
+    """Return the remote at an address: a path, `file:///…`, `s3://…`, `gs://…`, `az://…`, or a team server, `https://…`.
 
-    `credential` is what a team server knows this device by, `rules` the digest of its rules that this device follows.
+    `credential` identifies this device to a team server, `rules` the digest of its rules that this device follows.
+    Objects of more than `largest` bytes are refused before they are read.
     """
     if not url.strip():
         raise UsageError("the address of the remote is empty", HINT)
@@ -69,63 +78,67 @@ def open_remote(url: str, credential: str | None = None, rules: str = "") -> Rem
     if parts.scheme in BUCKETS:
         from backscroll.sync.buckets import Bucket
 
-        return Bucket(url)
+        return Bucket(url, largest=largest)
+    folder = folder_at(url)
+    if folder is None:
+        raise UsageError(f"unknown kind of remote: {parts.scheme}://", HINT)
+    return Folder(folder, largest=largest)
+
+
+def folder_at(url: str) -> Path | None:
+    """Return the folder at an address, as an absolute path; None if it is no address of a folder."""
+    parts = urlsplit(url)
     if parts.scheme == "file":
         if parts.netloc not in ("", "localhost") or not parts.path:
             raise UsageError(
                 f"{url} is not a folder on this machine", "write file:/// and the whole path, or the path alone"
             )
-        return Folder(Path(unquote(parts.path)))
-    if "://" in url:
-        raise UsageError(f"unknown kind of remote: {parts.scheme}://", HINT)
-    return Folder(Path(url).expanduser().absolute())
+        return Path(unquote(parts.path))
+    return None if "://" in url else Path(url).expanduser().absolute()
 
 
 class Folder:
-    """A folder, perhaps one that another program carries to other machines."""
+    """A folder, perhaps one that another program syncs to other machines."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, largest: int | None = None) -> None:
         self.root = root
+        self.findings = Findings()
+        """Findings of the last listing besides objects."""
+        self._largest = largest
+        self._access: FolderAccess | None = None
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
-        """All objects whose names begin like this. What is still being written, here or by a carrier, is left out."""
-        beginning = prefix.rpartition("/")[0]  # no other folder is looked into: a server has thousands
-        if ".." in beginning.split("/"):
-            return
-        root = str(self.root)
-        for folder, _, names in os.walk(os.path.join(root, beginning)):  # noqa: PTH118 - a Path takes ten times as long
-            inside = folder[len(root) :].strip(os.sep).replace(os.sep, "/")
-            for name in sorted(names):
-                whole = f"{inside}/{name}" if inside else name
-                if whole.startswith(prefix) and not name.startswith((".", "~")):
-                    with contextlib.suppress(FileNotFoundError):
-                        yield RemoteObject(whole, os.stat(os.path.join(folder, name)).st_size)  # noqa: PTH116, PTH118
+        """Yield all objects with this prefix, without files that are still being written, here or by a sync program."""
+        self.findings = Findings()
+        for file in find_objects(str(self.root), prefix, self.findings):
+            stamp = f"{file.status.st_ino}.{file.status.st_mtime_ns}"
+            yield RemoteObject(file.name, file.status.st_size, stamp)
 
     def get(self, name: str) -> bytes:
-        """An object."""
-        try:
-            return self._path(name).read_bytes()
-        except FileNotFoundError as error:
-            raise NothingFound(f"the remote has no {name}", "run backscroll sync verify") from error
-        except OSError as error:
-            raise storage_error(error, f"cannot read {self._path(name)}") from error
+        """Return the bytes of an object."""
+        return b"".join(self.pieces(name))
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """An object, piece by piece."""
+        """Yield an object, piece by piece."""
+        path = self._path(name)
         try:
-            with self._path(name).open("rb") as file:
+            with open_object(self.root, path, self._largest) as file:
                 yield from read_pieces(file)
         except FileNotFoundError as error:
             raise NothingFound(f"the remote has no {name}", "run backscroll sync verify") from error
         except OSError as error:
-            raise storage_error(error, f"cannot read {self._path(name)}") from error
+            raise storage_error(error, f"cannot read {path}") from error
+
+    def mend_access(self) -> None:
+        """Let the group read what this user wrote here, if the folder is open to it now."""
+        mend_access(self.root / "backscroll", access_of(self.root))
 
     def put(self, name: str, data: bytes) -> bool:
-        """Write beside it, flush, then link: a name appears with all of its bytes, or not at all."""
+        """Store an object: write beside it, flush, then link, so a name appears with all of its bytes or not at all."""
         return self._put(name, (data,))
 
     def put_file(self, name: str, file: IO[bytes]) -> bool:
-        """The same for the bytes of a file."""
+        """Store a whole file as an object, as `put` does."""
         file.seek(0)
         return self._put(name, read_pieces(file))
 
@@ -133,11 +146,15 @@ class Folder:
         path = self._path(name)
         beside = path.parent / f"{UNFINISHED}{secrets.token_hex(8)}"
         try:
-            if path.exists():
+            demand_no_links(self.root, path)
+            if os.path.lexists(path) or os.path.lexists(placeholder_of(path)):
                 return False
-            private_folder(path.parent)
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            if self._access is None:
+                self._access = access_of(self.root)
+            make_folders(self.root, path.parent, self._access)
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.NO_LINK, 0o600)
             try:
+                open_to_group(descriptor, self._access)
                 for piece in pieces:
                     write_all(descriptor, piece)
                 os.fsync(descriptor)
@@ -152,10 +169,13 @@ class Folder:
 
     def delete(self, name: str) -> None:
         """Remove an object."""
+        path = self._path(name)
+        demand_no_links(self.root, path)
         try:
-            self._path(name).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            placeholder_of(path).unlink(missing_ok=True)  # removes the file on the server, too
         except OSError as error:
-            raise storage_error(error, f"cannot remove {self._path(name)}") from error
+            raise storage_error(error, f"cannot remove {path}") from error
 
     def _name(self, beside: Path, path: Path) -> bool:
         try:
@@ -163,7 +183,7 @@ class Folder:
         except FileExistsError:
             return False
         except OSError:  # file systems without hard links: FAT, some network folders
-            if path.exists():
+            if os.path.lexists(path):
                 return False
             beside.rename(path)
         sync_folder(path.parent)
@@ -177,7 +197,7 @@ class Folder:
 
 
 def read_pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The rest of a file, piece by piece."""
+    """Yield the rest of a file, piece by piece."""
     while piece := file.read(PIECE):
         yield piece
 

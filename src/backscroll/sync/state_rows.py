@@ -1,4 +1,4 @@
-"""What the state of a sync says of streams, segments and devices."""
+"""Rows about streams, segments and devices in the state of a sync."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -9,41 +9,41 @@ UNCHECKED: Final = "unchecked"
 
 
 def unchecked(rules: str, compared: int = 0) -> str:
-    """Stands for the rules of a stream if the remote has more of it than the archive, or if only the remote has it.
+    """Return a text in place of the rules of a stream of which the remote has more than the archive, or all.
 
-    `compared` is how many bytes of the file are known to be the same there.
+    `compared` is the number of bytes of the file that are known to be equal there.
     """
     return f"{UNCHECKED}\n{rules}\n{compared}"
 
 
 def unchecked_rules(noted: str) -> tuple[str, bool, int]:
-    """The rules of a stream, whether it is noted as unchecked, and how many bytes of it were compared."""
+    """Return the rules of a stream, whether it is unchecked, and the number of bytes that were compared."""
     parts = noted.split("\n")
     return (parts[1], True, int(parts[2])) if len(parts) == 3 and parts[0] == UNCHECKED else (noted, False, 0)
 
 
 class SentStream(NamedTuple):
-    """How much of a stream was sent."""
+    """The sent part of a stream."""
 
     generation: int
     stream: str
     head: Head
     source: int
-    """How many bytes of the file it covers."""
+    """Bytes of the file that the stream covers."""
     is_end: bool
     rules: str
     keys: frozenset[str]
-    """By which of these hashes the archive would know that the user forgot the file."""
+    """Hashes by which the archive would know that the user forgot the file."""
 
 
 class SentStreamName(NamedTuple):
-    """Which stream a segment belongs to, whatever its generation."""
+    """The stream that a segment belongs to, whatever its generation."""
 
     base: str
     """The id of the stream in its first generation."""
     keys: Iterable[str]
     is_checked: bool = True
-    """Whether it is known that its bytes are those of the archive."""
+    """Whether its bytes are known to be those of the archive."""
 
 
 class SentSegmentRow(NamedTuple):
@@ -52,13 +52,13 @@ class SentSegmentRow(NamedTuple):
     stream: str
     number: int
     head: Head
-    """The head of the stream up to its end."""
+    """Head of the stream up to the end of the segment."""
     source: int
     is_end: bool
 
 
 class ReceivedStream(NamedTuple):
-    """How much of another device's stream is in the archive, and in which version of the file."""
+    """The part of another device's stream that is in the archive, and its version of the file."""
 
     version: int
     head: Head
@@ -68,7 +68,7 @@ class ReceivedStream(NamedTuple):
     """The id of the stream in its first generation."""
     generation: int = 0
     source: int = 0
-    """How many bytes of the original file it covers."""
+    """Bytes of the original file that the stream covers."""
     rules: str = ""
 
 
@@ -91,7 +91,7 @@ class SeenDevice(NamedTuple):
 
     device: str
     machine: str
-    """What its machine is called; empty until something of it was taken."""
+    """Name of its machine; empty until a bundle of it was taken."""
     log: str
     bundles: int
     """The number of its last bundle."""

@@ -1,4 +1,4 @@
-"""Streams and segments: what a device sends of its files, and how both sides know that they have the same.
+"""Streams and segments: the bytes that a device sends of its files, and hashes that prove both sides equal.
 
 A stream is one version of one kept file. Its segments are consecutive whole lines of the bytes that leave the device,
 numbered from 0. Each segment has a head, which includes the head before it: equal heads mean equal bytes up to there.
@@ -13,18 +13,18 @@ LONGEST_SEGMENT: Final = 1 << 20
 
 
 class StreamKey(NamedTuple):
-    """What identifies a stream among those of its device."""
+    """The identity of a stream among those of its device."""
 
     home: str
     path: str
     version: int
     """The number of the version of the file, from 1."""
     generation: int = 0
-    """Counts how often the stream started again: because the rules changed, or because a small file changed."""
+    """Number of times that the stream started again: because the rules changed, or a small file did."""
 
     @property
     def id(self) -> str:
-        """A hash that tells nothing about the file."""
+        """Hash that reveals nothing about the file."""
         parts = (self.home, self.path, str(self.version), str(self.generation))
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
@@ -35,7 +35,7 @@ class StreamKey(NamedTuple):
 
 
 class Head(NamedTuple):
-    """How far a stream goes: how many segments, how many bytes in all, and the head of the last segment."""
+    """The extent of a stream: the number of its segments and bytes, and the head of the last segment."""
 
     segments: int
     size: int
@@ -47,24 +47,24 @@ class StreamSegment(NamedTuple):
 
     number: int
     start: int
-    """Where it begins in the stream."""
+    """Offset of the segment in the stream."""
     data: bytes
     head: Head
     """The head of the stream up to the end of this segment."""
 
 
 def first_head(key: StreamKey) -> Head:
-    """The head of a stream before anything was sent."""
+    """Return the head of a stream before anything was sent."""
     return Head(0, 0, key.id)
 
 
 def extend(head: Head, data: bytes) -> StreamSegment:
-    """The next segment of a stream."""
+    """Return the next segment of a stream."""
     return StreamSegment(head.segments, head.size, data, head_after(head, (data,)))
 
 
 def head_after(head: Head, pieces: Iterable[bytes]) -> Head:
-    """The head of a stream after a segment that comes in pieces."""
+    """Return the head of a stream after a segment that comes in pieces."""
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""
     for piece in pieces:
         digest.update(piece)
@@ -72,12 +72,12 @@ def head_after(head: Head, pieces: Iterable[bytes]) -> Head:
         lines += piece.count(b"\n")
         last = piece[-1:] or last
     lines += last != b"\n"
-    told = f"{head.hash} {head.segments} {lines} {size} {digest.hexdigest()}"
-    return Head(head.segments + 1, head.size + size, hashlib.sha256(told.encode()).hexdigest())
+    statement = f"{head.hash} {head.segments} {lines} {size} {digest.hexdigest()}"
+    return Head(head.segments + 1, head.size + size, hashlib.sha256(statement.encode()).hexdigest())
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of some pieces, each with its newline; the last one may have none."""
+    """Yield the lines of some pieces, each with its newline; the last may have none."""
     rest: list[bytes] = []
     for piece in pieces:
         *ended, last = piece.split(b"\n")
@@ -91,6 +91,6 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def root_of(heads: Iterable[tuple[str, Head]]) -> str:
-    """One hash over all streams: equal roots mean that two sides have the same."""
-    told = "\n".join(f"{stream} {head.segments} {head.size} {head.hash}" for stream, head in sorted(heads))
-    return hashlib.sha256(told.encode()).hexdigest()
+    """Return one hash over all streams: equal roots mean that two sides have equal streams."""
+    statement = "\n".join(f"{stream} {head.segments} {head.size} {head.hash}" for stream, head in sorted(heads))
+    return hashlib.sha256(statement.encode()).hexdigest()

@@ -26,6 +26,7 @@ from backscroll.web.pages import (
     resume,
     search,
     settings,
+    settings_forgets,
     settings_sync,
     share,
     spend,
@@ -39,7 +40,7 @@ from backscroll.web.state import ViewerState
 
 
 def make_app(state: ViewerState, access: Access | None = None, live: LiveUpdates | None = None) -> Guard:
-    """The application behind its guard; without `access`, for this machine only."""
+    """Return the application behind its guard; without `access`, for this machine only."""
     app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
     app.state.viewer = state
     app.state.live = live or LiveUpdates(state)
@@ -92,6 +93,7 @@ ROUTES: list[BaseRoute] = [
     Route("/settings", page(settings.show)),
     Route("/settings/sync", page(settings_sync.show)),
     Route("/settings/sync", page(settings_sync.act), methods=["POST"]),
+    Route("/settings/forgets", page(settings_forgets.act), methods=["POST"]),
     Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # browsers ask for it regardless
     Mount("/api/v1", routes=API),
     Mount("/static", KnownFiles(Path(str(files("backscroll.web") / "static")))),

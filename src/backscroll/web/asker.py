@@ -1,4 +1,4 @@
-"""On a team server: who asks, whose a chat is, and whose chats a list shows."""
+"""The person who asks, on a team server; owners of chats, and tabs that choose whose chats a list shows."""
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -13,25 +13,25 @@ from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.web.addresses import chats_address
 
 ASKER: ContextVar[str] = ContextVar("asker", default="")
-"""The handle of the person who asks; empty where there is one person only."""
+"""Handle of the person who asks; empty if there is one person only."""
 OWNERS: Final = (("me", "Mine"), ("team", "My teams"), ("org", "Everyone"))
 SOME_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""Whose chats a query asks for does not depend on the time."""
+"""Any time will do: the owners that a query names do not depend on it."""
 
 
 def owner_name(machines: Sequence[str]) -> str:
-    """Whose a chat is: the name of each machine on a server begins with the handle of its person."""
+    """Return the owner of a chat: the name of each machine on a server begins with the handle of its person."""
     return machines[0].partition("/")[0] if ASKER.get() and machines else ""
 
 
 def author_name(machines: Sequence[str]) -> str:
-    """Who typed the prompts of a chat, as a reader is told."""
+    """Return the author of a chat's prompts, as shown to a reader."""
     owner = owner_name(machines)
     return owner if owner and owner != ASKER.get() else "You"
 
 
 def owner_badge(machines: Sequence[str]) -> Html:
-    """The owner of a chat, “You” for one's own; nothing where there is one person only."""
+    """Return the owner's badge, “You” for one's own chats; nothing if there is one person only."""
     owner = owner_name(machines)
     if not owner:
         return NOTHING
@@ -40,12 +40,15 @@ def owner_badge(machines: Sequence[str]) -> Html:
 
 
 def machine_name(machine: str) -> str:
-    """What a machine is called, without its person where the owner is named already."""
+    """Return the name of a machine, without its person where the owner is named already."""
     return machine.partition("/")[2] or machine if ASKER.get() else machine
 
 
 def owner_tabs(text: str, default: str, address_of: Callable[[str], str]) -> Html:
-    """Whose chats to show; `default` is what a query that does not say means, `address_of` leads to another query."""
+    """Return tabs that choose whose chats to show.
+
+    `default` is what a query without an owner means; `address_of` returns the address of another query.
+    """
     if not ASKER.get():
         return NOTHING
     try:

@@ -18,6 +18,6 @@ class KnownFiles(StaticFiles):
         }
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """The path of a file, if it is on the list."""
+        """Return the path of a file, if it is on the list."""
         known = self._known.get(path.replace(os.sep, "/"))
         return (str(known), known.stat()) if known else ("", None)

@@ -12,13 +12,13 @@ from typing import Final
 from backscroll.render.html.element import Html
 
 MAX_PARTS: Final = 12
-"""How many are kept; the largest have about 200 kB."""
+"""Number of parts kept; the largest have about 200 kB."""
 MAX_SECONDS: Final = 60.0
-"""For how long: pages also say how much time is left of something."""
+"""Seconds that a part is kept: pages also say how much time is left of something."""
 
 
 class CountedParts:
-    """The newest parts, by what was asked for."""
+    """The newest parts, by the request they answer."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -28,14 +28,14 @@ class CountedParts:
         self._changes = 0
 
     def keep(self) -> None:
-        """From now on, every change is reported."""
+        """Start caching: from now on, every change is reported."""
         with self._lock:
             self._changes += 1
             self._change = self._changes
             self._parts.clear()
 
     def changed(self) -> None:
-        """Something was written."""
+        """Drop all parts, because something was written."""
         with self._lock:
             if self._change is not None:
                 self._changes += 1
@@ -43,13 +43,13 @@ class CountedParts:
             self._parts.clear()
 
     def stop(self) -> None:
-        """Changes are no longer reported."""
+        """Stop caching: changes are no longer reported."""
         with self._lock:
             self._change = None
             self._parts.clear()
 
     def get(self, asked: Hashable | None, count: Callable[[], Html]) -> Html:
-        """The part that was asked for, as it was counted before or as `count` counts it now; None is never kept."""
+        """Return the requested part, as it was counted before or as `count` counts it now; None is never kept."""
         if asked is None:
             return count()
         with self._lock:

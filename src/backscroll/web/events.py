@@ -21,22 +21,23 @@ from backscroll.httpd.connections import Connections
 
 HEARTBEAT_SECONDS: Final = 15.0
 MAX_CHATS: Final = 10_000
-"""How many changed chats are remembered; a page that missed more reloads everything."""
+"""Number of changed chats remembered; a page that missed more reloads everything."""
 FEED: Final = "backscroll.feed"
-"""Where in the scope of a request a team server puts the feed of the asker."""
+"""Key in the scope of a request under which a team server puts the feed of the asker."""
 STILL_ALLOWED: Final = "backscroll.still-allowed"
-"""Where it puts a function that says whether the asker may still read: a session or a key may end before its stream."""
+"""Key in the scope of a function that says whether the asker may still read: a session or a key may end before its
+stream."""
 
 
 class FollowFailure(NamedTuple):
-    """Why live updates stopped, and the seconds until the next try."""
+    """The reason why live updates stopped, and the seconds until the next try."""
 
     reason: str
     seconds: int
 
 
 class Subscriber:
-    """A page that listens."""
+    """An open page that listens to the stream."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -44,11 +45,11 @@ class Subscriber:
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """Wake it up: there is something new."""
+        """Wake the page's stream: there is an event to send."""
         self._woken.set()
 
     def end(self) -> None:
-        """End it; the browser reconnects and gets what it missed."""
+        """End the stream; the browser reconnects and gets what it missed."""
         self.is_over = True
         self.wake()
 
@@ -67,10 +68,11 @@ class ChangeFeed:
 
     def __init__(self, connections: Connections) -> None:
         self.streams: dict[Subscriber, None] = {}
-        """The open streams, the oldest first."""
+        """Open streams, the oldest first."""
         self._connections = connections
         self.epoch = secrets.token_hex(4)
-        """Numbers of another feed mean nothing here: of this server before it started again, or of a closed viewer."""
+        """Random id of this feed: numbers of another feed, from before a restart or of a closed viewer, mean nothing
+        here."""
         self.number = 0
         self.progress: dict[str, object] | None = None
         self.trouble: FollowFailure | None = None
@@ -80,7 +82,7 @@ class ChangeFeed:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def attach(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        """Use this event loop to wake streams, or the running one."""
+        """Use this event loop, or the running one, to wake streams."""
         self._loop = loop or asyncio.get_running_loop()
 
     def tell(self, chats: Sequence[str]) -> None:
@@ -88,7 +90,7 @@ class ChangeFeed:
         self._in_loop(lambda: self._note(chats))
 
     def tell_nothing(self) -> None:
-        """Something changed, and nobody listens: a page that comes back reloads everything. From any thread."""
+        """Record a change that nobody listens to: a page that comes back reloads everything. From any thread."""
         self._in_loop(self._forget)
 
     def tell_progress(self, progress: dict[str, object] | None) -> None:
@@ -100,25 +102,25 @@ class ChangeFeed:
         self._in_loop(lambda: self._note_trouble(trouble))
 
     def end(self) -> None:
-        """End all streams."""
+        """End all streams of this feed."""
         self.is_over = True
         self._in_loop(self._wake)
 
     def since(self, number: int) -> list[str] | None:
-        """The chats that changed since `number`; None if that is too long ago."""
+        """Return the chats that changed since `number`; None if that is too long ago."""
         if number < self._forgotten:
             return None
-        found = []
+        changed = []
         for chat in reversed(self._changed):
             if self._changed[chat] <= number:
                 break
-            found.append(chat)
-        return found
+            changed.append(chat)
+        return changed
 
     def add(self, stream: Subscriber) -> None:
-        """Add a stream. Streams may take half of the connections; beyond that the oldest one ends."""
+        """Add a stream. Streams may take half of the connections; beyond that the oldest stream ends."""
         self.streams[stream] = None
-        near = [one for one in self.streams if one.address == stream.address]
+        near = [other for other in self.streams if other.address == stream.address]
         if len(near) > self._connections.limit_for(stream.address) // 2:
             near[0].end()
             del self.streams[near[0]]
@@ -128,7 +130,7 @@ class ChangeFeed:
             del self.streams[oldest]
 
     def remove(self, stream: Subscriber) -> None:
-        """Remove a stream."""
+        """Remove a stream that ended."""
         self.streams.pop(stream, None)
 
     def _note(self, chats: Sequence[str]) -> None:
@@ -185,7 +187,7 @@ class EventStream(StreamingResponse):
 
 
 async def events(request: Request) -> Response:
-    """The stream of events: changed chats, progress of an update, and failures."""
+    """Return the stream of events: changed chats, progress of an update, and failures."""
     feed: ChangeFeed = request.scope.get(FEED) or request.app.state.live.feed
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
     stream = Subscriber(request.client.host if request.client else "")
@@ -196,34 +198,34 @@ async def _events(
     feed: ChangeFeed, stream: Subscriber, last: str, still_allowed: Callable[[], bool] | None
 ) -> AsyncIterator[bytes]:
     epoch, _, number = last.partition("-")
-    told = int(number) if epoch == feed.epoch and number.isascii() and number.isdecimal() and len(number) < 16 else -1
-    if told < 0:
-        told = feed.number
-        yield _event(feed, "hello", told, {"again": bool(last)})
+    sent = int(number) if epoch == feed.epoch and number.isascii() and number.isdecimal() and len(number) < 16 else -1
+    if sent < 0:
+        sent = feed.number
+        yield _event(feed, "hello", sent, {"again": bool(last)})
     progress: dict[str, object] | None = None
     trouble: FollowFailure | None = None
     while not feed.is_over and not stream.is_over:
         if still_allowed is not None and not await run_in_threadpool(still_allowed):
             return
         stream.look()
-        chats, before = feed.since(told), told
-        told = feed.number
+        chats, before = feed.since(sent), sent
+        sent = feed.number
         if chats is None:
-            yield _event(feed, "hello", told, {"again": True})
+            yield _event(feed, "hello", sent, {"again": True})
         elif chats:
-            yield _event(feed, "changed", told, {"chats": chats})
+            yield _event(feed, "changed", sent, {"chats": chats})
         elif feed.trouble != trouble:
             trouble = feed.trouble
-            yield _event(feed, "trouble", told, trouble._asdict() if trouble else {})
+            yield _event(feed, "trouble", sent, trouble._asdict() if trouble else {})
         elif feed.progress != progress:
             progress = feed.progress
-            yield _event(feed, "progress", told, progress or {"what": "done"})
-        elif told == before:
+            yield _event(feed, "progress", sent, progress or {"what": "done"})
+        elif sent == before:
             await stream.wait(HEARTBEAT_SECONDS)
-            if (feed.number, feed.progress, feed.trouble) == (told, progress, trouble) and not feed.is_over:
+            if (feed.number, feed.progress, feed.trouble) == (sent, progress, trouble) and not feed.is_over:
                 yield b": \n\n"
 
 
 def _event(feed: ChangeFeed, name: str, number: int, data: dict[str, object]) -> bytes:
-    told = msgspec.json.encode(data)
-    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), feed.epoch.encode(), number, told)
+    body = msgspec.json.encode(data)
+    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), feed.epoch.encode(), number, body)

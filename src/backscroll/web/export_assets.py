@@ -10,11 +10,11 @@ STYLES = ("base.css", "code.css", "messages.css", "chat.css", "export.css")
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file."""
+    """Return the text of a file."""
     return (files("backscroll.web") / "static" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 @cache
 def export_assets() -> Assets:
-    """The styles and scripts of an exported page."""
+    """Return the styles and scripts of an exported page."""
     return Assets(style="\n".join(map(asset, STYLES)), script=asset("export.js"))

@@ -1,4 +1,4 @@
-"""What every page has around its contents: the head, the navigation bar, the search box."""
+"""The frame of every page around its contents: the head, the navigation bar, the search box."""
 
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -20,13 +20,13 @@ PLACES: Final = (
 )
 """The pages in the navigation bar, with their icons."""
 ASKER_LINKS: ContextVar[Html | None] = ContextVar("asker_links", default=None)
-"""On a team server, what stands in the bar instead of the settings of this machine: links for the person who asks."""
+"""Links in the bar for the person who asks: on a team server they replace the settings of this machine."""
 TITLES: Final[dict[type[BackscrollError], str]] = {
     NothingFound: "Not found",
     UsageError: "Invalid request",
     Busy: "Busy",
 }
-"""Errors that have a name of their own."""
+"""Titles of the errors that have a name of their own."""
 
 
 def document(
@@ -40,7 +40,7 @@ def document(
     body_class: str = "",
     bar_search: bool = True,
 ) -> Html:
-    """A whole page. `here` is its address in the navigation bar; scripts and styles are names in `static`.
+    """Return a whole page. `here` is its address in the navigation bar; scripts and styles are names in `static`.
 
     `bar_search` is False if the page has a search box of its own.
     """
@@ -60,7 +60,7 @@ def page_frame(
     body_class: str = "",
     bar_search: bool = True,
 ) -> tuple[Html, Html]:
-    """The HTML before and after the contents of a page."""
+    """Return the HTML before and after the contents of a page."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -87,7 +87,7 @@ def page_frame(
 
 
 def error_page(error: BackscrollError, title: str = "", back: str = "") -> Html:
-    """What went wrong, and what to do next; `back` is the page with the form that was refused."""
+    """Return a page that says what went wrong and what to do next; `back` is the page with the refused form."""
     title = title or error_title(error)
     main = el(
         "section",
@@ -102,15 +102,15 @@ def error_page(error: BackscrollError, title: str = "", back: str = "") -> Html:
 
 
 def error_title(error: BackscrollError) -> str:
-    """What the page of an error is called."""
+    """Return the title of an error's page."""
     return next((name for kind, name in TITLES.items() if isinstance(error, kind)), "Something went wrong")
 
 
 def error_html(error: BackscrollError) -> Html:
-    """An error as HTML. For a query, a mark shows where it went wrong."""
+    """Return an error as HTML. For a query, a mark shows where it went wrong."""
     if isinstance(error, QueryError):
-        problem, _, shown = error.message.partition("\n")
-        message = join([el("p", problem), el("pre", shown, class_="pointed")])
+        problem, _, pointed = error.message.partition("\n")
+        message = join([el("p", problem), el("pre", pointed, class_="pointed")])
     else:
         message = el("p", error.message)
     is_elsewhere = ASKER_LINKS.get() is not None and isinstance(error, NoSuchChat)
@@ -119,7 +119,7 @@ def error_html(error: BackscrollError) -> Html:
 
 
 def search_box(text: str = "", *more: Html) -> Html:
-    """The large search box; `more` are fields beside it."""
+    """Return the large search box; `more` are fields beside it."""
     field = el("input", type="search", name="q", value=text or None, placeholder="Search all your chats", id="search",
                aria_label="Search all your chats", autocomplete="off", enterkeyhint="search", spellcheck="false",
                autofocus=True if not text else None)  # fmt: skip
@@ -161,7 +161,7 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
 
 
 def empty_state(drawing: str, title: str, *what_to_do: object) -> Html:
-    """What stands where there is nothing to show: that there is nothing, and what to do about it."""
+    """Return the contents of a page with nothing to show: a drawing, a title, and what to do about it."""
     return el(
         "div",
         icon(drawing),

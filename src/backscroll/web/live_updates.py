@@ -7,21 +7,25 @@ chats and pages catch up with what they missed.
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
+from backscroll.library.homes import live_sessions
 from backscroll.library.indexing.follow import WATCHING, follow, observe
+from backscroll.library.library import Library
 from backscroll.library.syncing.automatic import AutomaticSync
+from backscroll.records.sidecars import LiveSession
 from backscroll.web.events import ChangeFeed, FollowFailure
 from backscroll.web.state import ViewerState
 
 TRY_AGAIN_SECONDS: Final = 15.0
-"""How long to leave updates to another process before trying again."""
+"""Seconds to leave updates to another process before trying again."""
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 60.0
-"""Between a failure and the next start, in seconds."""
+"""Longest wait between a failure and the next start, in seconds."""
 LONGEST_REASON: Final = 300
 
 log = logging.getLogger(__name__)
@@ -37,15 +41,17 @@ class LiveUpdates:
         self._pause = threading.Event()
         self._thread: threading.Thread | None = None
         self._sync: AutomaticSync | None = None
+        self._clients: dict[str, LiveSession] = {}
+        """State that each client reported when last asked, by session."""
 
     def start(self) -> None:
-        """Start; call it in the server's event loop."""
+        """Start the thread; call it in the server's event loop."""
         self.feed.attach()
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop, and wait until pending writes are done."""
+        """Stop the thread, and wait until pending writes are done."""
         self._stop.set()
         self._pause.set()
         self.feed.end()
@@ -53,7 +59,7 @@ class LiveUpdates:
             self._thread.join(timeout=10)
 
     def sync_now(self) -> bool:
-        """Sync soon; False if another process follows the homes."""
+        """Sync soon; return False if another process follows the homes."""
         if self._sync is not None:
             self._sync.sync_now()
         return self._sync is not None
@@ -76,7 +82,7 @@ class LiveUpdates:
             with self._state.open() as library:
                 progress = _ProgressEvents(self.feed, self._start_following)
                 self._sync = AutomaticSync(self._state.settings)
-                for followed in follow(library, self._stop, progress, self._sync):
+                for followed in follow(library, self._stop, progress, self._sync, command="backscroll open"):
                     self._tell(followed.sources)
         except Busy:  # another process updates the library: only watch
             self._sync = None
@@ -103,8 +109,17 @@ class LiveUpdates:
         with self._state.library() as library:
             chats = self._state.open_chats.take(library, sources)
             self._state.recent_writes.note(library, sources)
+            chats = sorted({*chats, *self._of_clients(library)})
         if chats:
             self.feed.tell(chats)
+
+    def _of_clients(self, library: Library) -> Iterator[str]:
+        """Yield the chats whose clients began, ended, or report another state."""
+        before, self._clients = self._clients, live_sessions(library.homes)
+        for session in before.keys() | self._clients.keys():
+            if before.get(session) != self._clients.get(session):
+                with suppress(BackscrollError):
+                    yield library.find(session).overview.id
 
     def _start_following(self) -> None:
         # Every change comes through this thread now. While another process writes, we learn of files, not of rows.
@@ -112,7 +127,7 @@ class LiveUpdates:
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Following has started: read what was added to open chats before."""
+        """Read what was added to open chats before following started."""
         with self._state.library() as library:
             chats = self._state.open_chats.catch_up(library)
         self.feed.tell_progress(None)
@@ -139,7 +154,7 @@ class _ProgressEvents:
         self._what, self._done, self._total, self._said = "", 0, 1, 0
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """A new task starts."""
+        """Announce the start of a task."""
         if what == WATCHING:
             self._on_watching()
             return

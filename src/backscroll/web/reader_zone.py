@@ -7,26 +7,26 @@ from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 COOKIE: Final = "backscroll-zone"
-"""Where a browser says its time zone; `base.js` sets it on the pages of a team server."""
+"""Cookie with the time zone of a browser; `base.js` sets it on the pages of a team server."""
 READER_ZONE: ContextVar[tzinfo | None] = ContextVar("reader_zone", default=None)
-"""The zone of the browser that asks; None for that of this machine."""
+"""Time zone of the browser that asks; None for that of this machine."""
 
 
 def zone_named(name: str) -> tzinfo | None:
-    """A time zone by name, None if there is none. Only known names are looked up, because names become paths."""
+    """Return a time zone by name, None if there is none. Only known names are looked up, because names become paths."""
     if name == "UTC":
         return UTC
     return ZoneInfo(name) if name in _names() else None
 
 
 def reader_now() -> datetime:
-    """The current time where the reader is."""
+    """Return the current time in the reader's zone."""
     zone = READER_ZONE.get()
     return datetime.now(zone) if zone else datetime.now().astimezone()
 
 
 def reader_time(when: datetime) -> datetime:
-    """A time where the reader is."""
+    """Convert a time to the reader's zone."""
     try:
         return when.astimezone(READER_ZONE.get())
     except OverflowError:  # a broken clock: the first or last hours of the calendar

@@ -10,7 +10,7 @@ from backscroll.web.api.errors import PREFIX, problem_response
 
 
 def refuse(request: RequestHead, refusal: Refusal) -> Response:
-    """The response to a request that the guard refuses."""
+    """Return the response to a request that the guard refuses."""
     if request.path.startswith(PREFIX):
         return problem_response(refusal, refusal.status, refusal.headers)
     if refusal.status != HTTPStatus.UNAUTHORIZED or request.method != "GET":

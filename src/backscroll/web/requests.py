@@ -37,20 +37,20 @@ class PageRequest:
 
     @property
     def prompts(self) -> PromptCollection:
-        """The saved prompts: those of this machine, or, on a team server, what the asker may use."""
-        found: PromptCollection | None = self.http.scope.get(PROMPTS)
-        return found or PromptFile(self.library.settings.library)
+        """Saved prompts: those of this machine, or, on a team server, those that the asker may use."""
+        collection: PromptCollection | None = self.http.scope.get(PROMPTS)
+        return collection or PromptFile(self.library.settings.library)
 
     def path(self, name: str) -> str:
-        """A parameter in the path."""
+        """Return a parameter in the path."""
         return str(self.http.path_params[name])
 
     def get(self, name: str, default: str = "") -> str:
-        """A parameter in the query string; the last one if it is repeated."""
+        """Return a parameter in the query string; the last value if it is repeated."""
         return str(self.http.query_params.get(name, default))
 
     def number(self, name: str, default: int, least: int = 0, most: int = 1_000_000) -> int:
-        """A numeric parameter."""
+        """Return a numeric parameter."""
         value = self.get(name, str(default))
         if not value.isascii() or not value.isdecimal() or not least <= int(value[:12]) <= most:
             raise UsageError(
@@ -60,7 +60,7 @@ class PageRequest:
 
 
 def page(answer: Callable[[PageRequest], Html | Response]) -> Handler:
-    """A handler for Starlette out of a function that makes a page."""
+    """Make a Starlette handler from a function that makes a page."""
 
     @wraps(answer)
     async def endpoint(request: Request) -> Response:
@@ -71,10 +71,10 @@ def page(answer: Callable[[PageRequest], Html | Response]) -> Handler:
         def run() -> Response:
             try:
                 with state.library() as library:
-                    shown = answer(PageRequest(request, state, library, form))
+                    made = answer(PageRequest(request, state, library, form))
             except BackscrollError as error:
                 return _failed(error)
-            return HTMLResponse(shown) if isinstance(shown, Html) else shown
+            return HTMLResponse(made) if isinstance(made, Html) else made
 
         if request.method == "POST":
             try:
@@ -92,7 +92,7 @@ def _failed(error: BackscrollError) -> Response:
 
 
 def status_of(error: BackscrollError) -> int:
-    """The HTTP status of an error."""
+    """Return the HTTP status of an error."""
     for kind, status in STATUS.items():
         if isinstance(error, kind):
             return status

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from backscroll import __version__
-from backscroll.disk import private_folder, write_private
+from backscroll.disk import private_folder, read_own, write_private
 from backscroll.httpd.guard import CHALLENGE, PROOF, Access
 from backscroll.httpd.keys import AccessKeys
 from backscroll.settings import Settings
@@ -22,21 +22,21 @@ from backscroll.web.state import ViewerState
 
 FILE: Final = "server.json"
 PATIENCE: Final = 2.0
-"""How long to wait for an answer, in seconds."""
+"""Seconds to wait for an answer."""
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server writes about itself, readable by the same user only."""
+    """The description that a server writes about itself, readable by the same user only."""
 
     url: str
     host: str
-    """The `--host` that it was started with."""
+    """The `--host` that the server was started with."""
     port: int
     pid: int
     secret: str
     needs_key: bool
     token: str | None
-    """A fingerprint of the user's own token; None for a random one."""
+    """Fingerprint of the user's own token; None for a random one."""
     version: str
     homes: list[str]
 
@@ -46,7 +46,7 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, state: ViewerState, url: str, host: str, port: int, access: Access) -> Self:
-        """Describe this process."""
+        """Describe the server of this process."""
         return cls(
             url=url,
             host=host,
@@ -60,21 +60,21 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def link(self, path: str = "/") -> str:
-        """A URL to open, with a one-time code if a key is required."""
+        """Return a URL to open, with a one-time code if a key is required."""
         return link_to(self.url, path, AccessKeys(secret=self.secret).new_code() if self.needs_key else None)
 
     def write(self, settings: Settings) -> None:
-        """Write it where other processes look for it."""
+        """Write the description where other processes look for it."""
         write_private(private_folder(settings.library) / FILE, msgspec.json.encode(self))
 
     def forget(self, settings: Settings) -> None:
-        """Remove it, unless another server has taken its place."""
+        """Remove the description, unless another server has replaced it."""
         if _read(settings) == self:
             with suppress(OSError):
                 (settings.library / FILE).unlink()
 
     def answers(self) -> bool:
-        """Whether it responds and knows its secret: another program may use the port by now."""
+        """Whether the server responds and knows its secret: another program may use the port by now."""
         challenge = secrets.token_urlsafe(16)
         request = urllib.request.Request(f"{self.url}/api/v1/status", headers={CHALLENGE: challenge})  # noqa: S310
         try:
@@ -96,26 +96,26 @@ def find_running_server(
     *,
     needs_key: bool = False,
 ) -> RunningServer | None:
-    """A running server of this version for these homes and this library that matches the options, if any."""
-    found = _read(state.settings)
-    if found is None or found.version != __version__ or found.homes != _homes(state):
+    """Find a running server of this version for these homes and this library that matches the options, if any."""
+    server = _read(state.settings)
+    if server is None or server.version != __version__ or server.homes != _homes(state):
         return None
-    if (host or found.host, port or found.port) != (found.host, found.port) or (needs_key and not found.needs_key):
+    if (host or server.host, port or server.port) != (server.host, server.port) or (needs_key and not server.needs_key):
         return None
-    if token is not None and found.token != AccessKeys(secret=found.secret).fingerprint(token):
+    if token is not None and server.token != AccessKeys(secret=server.secret).fingerprint(token):
         return None
-    return found if found.url.startswith("http://") and found.answers() else None
+    return server if server.url.startswith("http://") and server.answers() else None
 
 
 def link_to(url: str, path: str, code: str | None) -> str:
-    """A URL, with a code if there is one."""
+    """Return a URL, with a code if there is one."""
     return f"{url}{path}" + (f"{'&' if '?' in path else '?'}token={quote(code, safe='')}" if code else "")
 
 
 def _read(settings: Settings) -> RunningServer | None:
     file: Path = settings.library / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=RunningServer)
+        return msgspec.json.decode(read_own(file), type=RunningServer)
     except (OSError, json.JSONDecodeError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
@@ -125,4 +125,4 @@ def _homes(state: ViewerState) -> list[str]:
 
 
 OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Never through a proxy: the server is on this machine."""
+"""Opener without a proxy: the server is on this machine."""

@@ -32,17 +32,17 @@ class StartedViewer:
     """A viewer that accepts requests."""
 
     url: str
-    """Its URL, without a trailing slash."""
+    """URL without a trailing slash."""
     access: Access
     server: uvicorn.Server
     running: RunningServer
 
     def link(self, path: str = "/") -> str:
-        """A URL to open, with a one-time code if a key is required."""
+        """Return a URL to open, with a one-time code if a key is required."""
         return self.running.link(path)
 
     def stop(self) -> None:
-        """Stop it, from any thread."""
+        """Stop the viewer, from any thread."""
         self.server.should_exit = True
 
 
@@ -83,7 +83,7 @@ def serve(
 
 
 def access_for(host: str, listener: socket.socket, token: str | None, settings: Settings) -> Access:
-    """Who may connect: those with a key, or, if none is required, every program on this machine."""
+    """Return who may connect: those with a key, or, if none is required, every program on this machine."""
     address = address_of(listener)
     return Access(
         names=names_of(host, listener),

@@ -1,4 +1,4 @@
-"""What requests share: a pool of open libraries, open chats, and threads for writing."""
+"""State shared by requests: a pool of open libraries, open chats, and threads for writing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +55,7 @@ class ViewerState(Pool):
         max_rows: int = MAX_ROWS,
         closes_idle: bool = False,
     ) -> None:
-        """`max_rows` of open chats are held in memory."""
+        """Keep at most `max_rows` rows of open chats in memory."""
         super().__init__(settings, homes, opener, closes_idle=closes_idle)
         self.open_chats = OpenChats(max_rows)
         self.changes = WriteThreads()
@@ -64,19 +64,19 @@ class ViewerState(Pool):
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library for exclusive use, which knows what is being written."""
+        """Yield a library for exclusive use, which knows the sessions being written."""
         with super().library() as library:
             library.growing = self.recent_writes.sessions()
             yield library
 
 
 def viewer_of(request: Request) -> ViewerState:
-    """The libraries that answer a request: the one of this machine, or, on a team server, that of the asker."""
-    found: ViewerState = request.scope.get(VIEWER) or request.app.state.viewer
-    return found
+    """Return the libraries that answer a request: those of this machine, or, on a team server, of the asker."""
+    viewer: ViewerState = request.scope.get(VIEWER) or request.app.state.viewer
+    return viewer
 
 
 VIEWER: Final = "backscroll.viewer"
-"""Where in the scope of a request the server puts what the asker may see."""
+"""Key in the scope of a request under which the server puts the libraries that the asker may see."""
 PROMPTS: Final = "backscroll.prompts"
-"""Where it puts the prompts that the asker may use."""
+"""Key in the scope of the prompts that the asker may use."""

@@ -72,12 +72,12 @@ def by_model(answers: dict[str, Told]) -> dict[str, dict[str, int]]:
     return {model: totals(group) for model, group in groups.items()}
 
 
-def by_day(answers: dict[str, Told], zone: tzinfo) -> dict[str, dict[str, int]]:
-    """The same for each day of a time zone; `-` for what has no time."""
+def by_day(answers: dict[str, Told], zone: tzinfo, form: str = "%Y-%m-%d") -> dict[str, dict[str, int]]:
+    """The same for each day of a time zone, or another part of it; `-` for what has no time."""
     groups: dict[str, dict[str, Told]] = defaultdict(dict)
     for name, told in answers.items():
         if not told.is_synthetic:
-            day = min(told.times).astimezone(zone).date().isoformat() if told.times else "-"
+            day = min(told.times).astimezone(zone).strftime(form) if told.times else "-"
             groups[day][name] = told
     return {day: totals(group) for day, group in groups.items()}
 

@@ -60,6 +60,16 @@ def test_errors_that_repeat_tools_that_fail_and_files_edited_over_and_over(libra
     assert "denied" not in every
 
 
+def test_an_exit_code_alone_is_not_the_same_error(tmp_path: Path) -> None:
+    drawing = calls("S1", 5, "Bash", "eeeeoooooooooo").replace("no such file", "x").replace(": x", ": Exit code 1")
+    shelf = Shelf(tmp_path).write(session_file("S1", drawing))
+    shelf.update()
+    with shelf.open() as library:
+        every = found(library)
+    assert "error" not in every
+    assert every["tool"].text == "Bash failed in 4 of 14 calls, 29 %"
+
+
 def test_what_hardly_happens_is_left_out(library: Library) -> None:
     assert found(library, since=datetime(2026, 1, 6, tzinfo=UTC)) == {}
 

@@ -187,7 +187,8 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_libr
         for line in path.read_bytes().splitlines():
             try:
                 row = json.loads(line)
-                content = row["message"]["content"]
+                said = row["data"]["message"] if row.get("type") == "progress" else row
+                content = said["message"]["content"]
             except (ValueError, KeyError, TypeError):
                 continue
             for block in content if isinstance(content, list) else ():

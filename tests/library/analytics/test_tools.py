@@ -118,6 +118,8 @@ def _blocks(home: Path) -> Iterator[dict[str, Any]]:
                 row = json.loads(line)
             except ValueError:
                 continue
+            if row.get("type") == "progress":  # it may repeat a row of an agent
+                row = (row.get("data") or {}).get("message") or {}
             message = row.get("message") if row.get("type") in ("user", "assistant") else None
             content = message.get("content") if isinstance(message, dict) else None
             yield from (block for block in content or () if isinstance(block, dict))

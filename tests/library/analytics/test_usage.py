@@ -54,7 +54,9 @@ def check(library: Library, told: dict[str, Told]) -> None:
     assert groups_of(report) == plain(by_model(told))
     counted = totals(told)
     for name, value in report.facts["total"].items():
-        if name != "cost_microdollars":
+        if name == "placeholders":
+            assert value == sum(not one.is_final for one in real.values())
+        elif name != "cost_microdollars":
             assert value == counted.get(name, 0), name
     assert report.facts["counted"] == len(real)
     assert report.facts["copies"] == sum(len(one.files) - 1 for one in real.values())
@@ -63,6 +65,8 @@ def check(library: Library, told: dict[str, Told]) -> None:
     assert report.facts["synthetic"] == len(told) - len(real)
     for zone in ZONES:
         assert groups_of(usage(library, ReportRequest(zone=zone), "day")) == plain(by_day(told, zone))
+        hours = plain(by_day(told, zone, "%Y-%m-%d %H:00"))
+        assert groups_of(usage(library, ReportRequest(zone=zone), "hour")) == hours
     for by in ("hour", "week", "month", "project", "chat", "agent", "git-branch", "version", "machine"):
         other = usage(library, ReportRequest(zone=ZONES[0]), by)
         assert other.facts == report.facts, by

@@ -267,6 +267,11 @@ def test_the_end_shows_the_state_of_the_chat(state: str, is_live: bool, told: st
     assert page(state_line(state, is_live=is_live)).text == told
 
 
+def test_a_permission_that_is_waited_for_names_its_tool() -> None:
+    assert page(state_line("permission", "Write", is_live=True)).text == "Waiting for your permission: Write"
+    assert page(state_line("permission", "Write", is_live=False)).text == "End of the chat"
+
+
 def test_every_control_has_a_name() -> None:
     shown = read(tags=["x"], resume="claude")
     for one in shown:

@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
+from backscroll.conversation.headings import AnswerCost
 from backscroll.conversation.messages import Message, messages_of
 from backscroll.conversation.messages import results_of as results
 from backscroll.conversation.overview import Overview, overview_of
@@ -23,7 +25,7 @@ from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.conversation.tree import walk
 from backscroll.records.decode import Problem, decode_all
 from backscroll.render.html.export import Assets, Format, checksum, exported
-from backscroll.render.html.export_branches import outline_of, segments_of, turn_of
+from backscroll.render.html.export_branches import outlines_of, segments_of, turn_of
 from backscroll.render.html.export_site import exported_chat, index_page
 from backscroll.render.html.page_data import Detail
 from backscroll.web.export_assets import export_assets
@@ -48,13 +50,14 @@ class Opened:
 
     is_archived = is_pinned = False
     is_redacted = True
+    unrecorded = 0, None
     tags: Sequence[str] = ("mine",)
     clock = staticmethod(lambda: 0.0)
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
         self.title = chat.title
-        self.costs: dict[str, int | None] = {}
+        self.answer_costs: dict[str, AnswerCost] = {}
         self._results = results(node.row for node in chat.tree.nodes.values())
 
     @cached_property
@@ -236,10 +239,13 @@ def test_json_is_all_of_it() -> None:
 
 def test_the_outline_has_the_prompts_and_what_came_of_them() -> None:
     chat = opened(BRANCHES)
-    messages = [message for branch in chat.chat.branches for message in chat.messages(branch)]
-    items = list(outline_of(messages, {message.id: 7 for message in messages}))
+    messages = {branch.number: chat.messages(branch) for branch in chat.chat.branches}
+    outlines = outlines_of(messages, {}, ())
+    items = [item for items in outlines.values() for item in items]
     assert {item.text for item in items} >= {"fix the parser", "and now the lexer", "no, the printer", "never mind"}
-    assert sum(item.messages for item in items) == len(messages)
+    assert {number: sum(item.messages for item in items) for number, items in outlines.items()} == {
+        number: len(some) for number, some in messages.items()
+    }
 
 
 class Handlers(HTMLParser):

@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.kinds import RowKind
-from backscroll.conversation.messages import messages_of, results_of
+from backscroll.conversation.messages import OtherText, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.conversation.tree import walk
 from backscroll.files.discovery import discover
@@ -322,7 +322,7 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
             chats.add(TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id), records)
     count = 0
     for chat in some(chats.chats()):
-        view = View(Addresses(), agents={agent.call.id: agent for agent in chat.agents if agent.call})
+        view = View(Addresses(), agents={agent.call.id: [agent] for agent in chat.agents if agent.call})
         results = results_of(node.row for node in chat.tree.nodes.values())
         turns = [turn for branch in chat.branches for turn in branch.turns]
         said = [message for turn in turns for message in messages_of(turn, results)]
@@ -335,3 +335,11 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
         assert [one.attributes["id"] for one in found] == [f"m-{message.key}" for message in said[:MAX_READ]]
         count += len(said)
     assert count > (5000 if TRY_ALL else 500)
+
+
+def test_what_another_machine_has_in_the_place_of_a_message_stands_below_it_as_text() -> None:
+    (message,) = messages(draw("a <- - user: ask about zirconium"))
+    message.conflicts = (OtherText("desktop", "ask about <b>plutonium</b>"),)
+    html = str(message_html(message, View(Addresses())))
+    assert html.index("ask about zirconium") < html.index("desktop has another text here")
+    assert "<b>plutonium" not in html

@@ -234,7 +234,7 @@ def test_an_agent_has_its_task_its_answer_and_a_link() -> None:
     given = {"description": "Look", "prompt": "Look *here*", "subagent_type": "Explore"}
     answer = [{"type": "text", "text": "Found **it**"}, {"type": "text", "text": "agentId: a1 (for resuming)"}]
     told = {"agentId": "a1", "totalToolUseCount": 2, "totalTokens": 60782, "totalDurationMs": 66172}
-    section = called("Task", given, answer, told, view={"agents": {"t1": Agent("a1", [])}})
+    section = called("Task", given, answer, told, view={"agents": {"t1": [Agent("a1", [])]}})
     assert summary(section) == "Task Look Explore · 2 calls · 60.8k tokens"
     assert "Found it" in section.text
     assert "for resuming" not in section.text

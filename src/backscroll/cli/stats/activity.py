@@ -24,8 +24,8 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool) -> N
     """
     from backscroll.library.analytics.activity import activity
 
-    request, library, asked = begin(query, since, until)
-    report = activity(library, asked, datetime.now().astimezone().date())
+    request, library, scope = begin(query, since, until)
+    report = activity(library, scope, datetime.now().astimezone().date())
     if request.json or as_csv:
         finish(report, as_csv=as_csv)
         return

@@ -28,8 +28,8 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, acti
     """
     from backscroll.library.analytics.blocks import blocks
 
-    request, library, asked = begin(query, since, until)
-    report = blocks(library, asked, datetime.now(UTC), active=active)
+    request, library, scope = begin(query, since, until)
+    report = blocks(library, scope, datetime.now(UTC), active=active)
     finish(report, as_csv=as_csv, limit=limit)
     if request.json or as_csv:
         return

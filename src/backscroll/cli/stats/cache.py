@@ -26,5 +26,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.cache import cache
 
-    _, library, asked = begin(query, since, until)
-    finish(cache(library, asked, by), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since, until)
+    finish(cache(library, scope, by), as_csv=as_csv, limit=limit)

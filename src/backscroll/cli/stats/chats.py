@@ -25,5 +25,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.chats import chats
 
-    _, library, asked = begin(query, since, until)
-    finish(chats(library, asked, by), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since, until)
+    finish(chats(library, scope, by), as_csv=as_csv, limit=limit)

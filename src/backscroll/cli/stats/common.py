@@ -1,4 +1,4 @@
-"""What all reports share: their options, and how they are printed."""
+"""Parts of all reports on the command line: options and output."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def report_options(command: Command) -> Command:
-    """Add what every report takes: a query, a period, and --csv."""
+    """Add the options of every report: a query, a period, and --csv."""
     return click.argument("query", metavar="[QUERY]", default="")(period_options(csv_option(command)))
 
 
@@ -29,18 +29,18 @@ def by_option(*names: str, text: str = "How to group the numbers.") -> Callable[
 
 
 def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, ReportRequest]":
-    """The open library, and what the report is about."""
+    """Open the library, and return it with the scope of the report."""
     from backscroll.library.analytics.reports import ReportRequest
     from backscroll.query.parse import parse
     from backscroll.query.times import parse_moment
 
     now = datetime.now().astimezone()
-    asked = ReportRequest(
+    scope = ReportRequest(
         query=parse(query, now) if query else None,
         since=parse_moment(since, now) if since else None,
         until=parse_moment(until, now, end=True) if until else None,
     )
-    return current_request(), open_library(current_request()), asked
+    return current_request(), open_library(current_request()), scope
 
 
 def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
@@ -54,8 +54,8 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
         write_json(answer)
         return
     if as_csv:
-        shown = report.explanation or report
-        write_csv(shown.columns, shown.rows if shown is not report else rows)
+        table = report.explanation or report
+        write_csv(table.columns, table.rows if table is not report else rows)
         return
     left_out = _write_tables(report, rows)
     if request.quiet:
@@ -70,7 +70,7 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
 
 
 def _write_tables(report: "Report", rows: "list[tuple[Any, ...]]") -> list[str]:
-    """The report, and below it what explains its numbers; the columns for which there was no room."""
+    """Print the report, and below it what explains its numbers; return the columns for which there was no room."""
     from backscroll.render.reports import report_table
 
     room, zone = width(), zone_of([datetime.now().astimezone()])

@@ -33,23 +33,24 @@ def command(first: str, second: str, since: str | None, until: str | None, as_cs
     """
     from backscroll.library.analytics.compare import compare
 
-    request, library, asked = begin("", since, until)
-    report = compare(library, asked, first, second, datetime.now().astimezone())
+    request, library, scope = begin("", since, until)
+    report = compare(library, scope, first, second, datetime.now().astimezone())
     if request.json or as_csv:
         finish(report, as_csv=as_csv)
         return
-    from backscroll.render.charts import measure_text
+    from backscroll.render.charts import bounded_text, compared_bounds, measure_text
     from backscroll.render.tables import table
 
+    bounds = compared_bounds(report.rows)
     rows = [
         (
             name.removesuffix("_microdollars").removesuffix("_seconds").replace("_", " "),
-            measure_text(name, one),
-            measure_text(name, other),
+            bounded_text(name, value, bounds[0]),
+            bounded_text(name, other, bounds[1]),
             measure_text(name, difference, signed=True),
             "-" if change is None else f"{100 * change:+.1f} %",
         )
-        for name, one, other, difference, change in report.rows
+        for name, value, other, difference, change in report.rows
     ]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = ("", first, second, "difference", "change")

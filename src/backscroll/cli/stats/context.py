@@ -1,4 +1,4 @@
-"""`backscroll stats context`: what filled the context."""
+"""`backscroll stats context`: the parts that filled the context."""
 
 import click
 
@@ -25,6 +25,6 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.context import context
 
-    _, library, asked = begin(query, since, until)
+    _, library, scope = begin(query, since, until)
     limit = 20 if by == "chat" and limit is None else limit
-    finish(context(library, asked, by), as_csv=as_csv, limit=limit)
+    finish(context(library, scope, by), as_csv=as_csv, limit=limit)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 MAX_EXAMPLE_LENGTH = 300
-"""How many characters of an example to print."""
+"""Characters of an example that are printed."""
 
 
 @click.command("errors")
@@ -39,27 +39,27 @@ def command(
     """
     from backscroll.library.analytics.errors import errors
 
-    _, library, asked = begin(query, since, until)
-    report = errors(library, asked, limit, tool)
+    _, library, scope = begin(query, since, until)
+    report = errors(library, scope, limit, tool)
     if not as_csv and not current_request().json:
-        report = _for_people(report, asked, examples=examples)
+        report = _for_people(report, scope, examples=examples)
     finish(report, as_csv=as_csv)
 
 
 def _for_people(report: "Report", asked: "ReportRequest", *, examples: bool) -> "Report":
-    """The columns that fit into a terminal."""
+    """Return the columns that fit into a terminal."""
     from dataclasses import replace
     from datetime import datetime
 
     rows = []
-    shown = []
+    texts = []
     for row in report.as_dicts():
         last = f"{asked.local(datetime.fromisoformat(row['last'])):%Y-%m-%d}" if row["last"] else "-"
         rows.append((row["count"], row["chats"], last, row["solved_share"], row["tool"], row["signature"]))
-        shown.append((row["example_chat"], row["example_message"], row["example"][:MAX_EXAMPLE_LENGTH]))
+        texts.append((row["example_chat"], row["example_message"], row["example"][:MAX_EXAMPLE_LENGTH]))
     changed = replace(
         report, columns=("count", "chats", "last", "solved_share", "tool", "signature"), rows=rows, bar=None
     )
     if examples:
-        changed.explanation = replace(report, columns=("chat", "message", "example"), rows=shown, notes=[], bar=None)
+        changed.explanation = replace(report, columns=("chat", "message", "example"), rows=texts, notes=[], bar=None)
     return changed

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NARROW = 100
 OTHERS = {"edits": 7, "reads": 7, "failed": 8, "chats": 7, "added": 8, "removed": 9, "first": 12, "last": 12}
-"""How many columns of a terminal each takes, with the space before it."""
+"""Columns of a terminal that each column takes, with the space before it."""
 sort_option = click.option(
     "--sort", type=click.Choice(["edits", "reads", "chats", "last"]), default="edits",
     help="What to sort by, highest first.",
@@ -40,21 +40,21 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, sort
     """
     from backscroll.library.analytics.files import files
 
-    request, library, asked = begin(query, since, until)
-    report = files(library, asked, sort, limit)
+    request, library, scope = begin(query, since, until)
+    report = files(library, scope, sort, limit)
     if sys.stdout.isatty() and not as_csv and not request.json:
         _fit(report, shutil.get_terminal_size().columns)
     finish(report, as_csv=as_csv, limit=limit)
 
 
 def _fit(report: "Report", width: int) -> None:
-    """Make it fit the terminal: keep the end of a path, show only the day, and drop some columns."""
-    shown = [name for name in report.columns if width >= NARROW or name not in ("failed", "first")]
-    room = max(12, width - sum(OTHERS.get(name, 0) for name in shown))
+    """Fit the report into the terminal: keep the end of a path, show only the day, and drop some columns."""
+    visible = [name for name in report.columns if width >= NARROW or name not in ("failed", "first")]
+    room = max(12, width - sum(OTHERS.get(name, 0) for name in visible))
     rows = []
     for row in report.as_dicts():
         path = row["file"]
         row["file"] = path if len(path) <= room else "…" + path[1 - room :]
         row |= {name: row[name] and row[name][:10] for name in ("first", "last")}
-        rows.append(tuple(row[name] for name in shown))
-    report.columns, report.rows, report.bar = tuple(shown), rows, None
+        rows.append(tuple(row[name] for name in visible))
+    report.columns, report.rows, report.bar = tuple(visible), rows, None

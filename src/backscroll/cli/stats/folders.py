@@ -26,5 +26,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, sort
     """
     from backscroll.library.analytics.files import folders
 
-    _, library, asked = begin(query, since, until)
-    finish(folders(library, asked, sort), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since, until)
+    finish(folders(library, scope, sort), as_csv=as_csv, limit=limit)

@@ -11,19 +11,19 @@ from backscroll.render.terminal import clean_line
 
 
 def write_overview(since: str | None, until: str | None) -> None:
-    """Print the overview."""
+    """Print the overview of all chats."""
     from backscroll.library.analytics.overview import overview
 
-    asked, library, about = begin("", since, until)
-    found = overview(library, about, datetime.now(UTC))
-    if asked.json:
-        write_json({name: value for name, value in found.items() if name != "notes"})
+    options, library, about = begin("", since, until)
+    totals = overview(library, about, datetime.now(UTC))
+    if options.json:
+        write_json({name: value for name, value in totals.items() if name != "notes"})
         return
     from backscroll.render.charts import overview_lines
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in overview_lines(found, width):
+    for line in overview_lines(totals, width):
         write(line)
     if not current_request().quiet:
-        for note in found["notes"]:
+        for note in totals["notes"]:
             write_note(clean_line(note))

@@ -1,4 +1,4 @@
-"""`backscroll stats prompts`: what was typed."""
+"""`backscroll stats prompts`: typed prompts, interruptions and repetitions."""
 
 import click
 
@@ -24,5 +24,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.prompts import prompts
 
-    _, library, asked = begin(query, since, until)
-    finish(prompts(library, asked, by), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since, until)
+    finish(prompts(library, scope, by), as_csv=as_csv, limit=limit)

@@ -40,18 +40,18 @@ def command(
     """
     from backscroll.library.analytics.sequences import MAX_LENGTH, MIN_LENGTH, loops, sequences
 
-    _, library, asked = begin(query, since, until)
+    _, library, scope = begin(query, since, until)
     if with_loops:
-        report = loops(library, asked)
+        report = loops(library, scope)
         if not as_csv and not current_request().json:
-            report = _for_people(report, asked)
+            report = _for_people(report, scope)
     else:
-        report = sequences(library, asked, (length or MIN_LENGTH, length or MAX_LENGTH), fold=fold)
+        report = sequences(library, scope, (length or MIN_LENGTH, length or MAX_LENGTH), fold=fold)
     finish(report, as_csv=as_csv, limit=limit)
 
 
 def _for_people(report: "Report", asked: "ReportRequest") -> "Report":
-    """The columns of loops that fit into a terminal."""
+    """Return the columns of loops that fit into a terminal."""
     from dataclasses import replace
     from datetime import datetime
 

@@ -39,5 +39,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     from backscroll.library.analytics.spend_periods import DEFAULT_SINCE
     from backscroll.library.analytics.spend_report import spend_report
 
-    _, library, asked = begin(query, since or ("" if until else DEFAULT_SINCE), until)
-    finish(spend_report(library, asked, by, datetime.now(UTC), SpendFilter(**only)), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since or ("" if until else DEFAULT_SINCE), until)
+    finish(spend_report(library, scope, by, datetime.now(UTC), SpendFilter(**only)), as_csv=as_csv, limit=limit)

@@ -26,5 +26,5 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.time import time_spent
 
-    _, library, asked = begin(query, since, until)
-    finish(time_spent(library, asked, by), as_csv=as_csv, limit=limit)
+    _, library, scope = begin(query, since, until)
+    finish(time_spent(library, scope, by), as_csv=as_csv, limit=limit)

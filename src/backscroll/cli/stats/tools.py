@@ -32,24 +32,26 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.tools import tools
 
-    _, library, asked = begin(query, since, until)
-    report = tools(library, asked, by)
+    _, library, scope = begin(query, since, until)
+    report = tools(library, scope, by)
     finish(report if as_csv or current_request().json else _for_people(report), as_csv=as_csv, limit=limit)
 
 
 def _for_people(report: "Report") -> "Report":
-    """The same without columns for outcomes that never occurred."""
+    """Drop the columns for outcomes that never occurred."""
     from dataclasses import replace
 
     total = report.facts["total"]
-    shown = [
+    seen = [
         number
         for number, name in enumerate(report.columns)
         if name not in ("denied", "interrupted", "missing") or total[name]
     ]
-    heads = ["failed_share" if name == "error_share" else name for name in report.columns]
+    names = {"errors": "failed_calls", "error_share": "failed_calls_share"}
+    heads = [names.get(name, name) for name in report.columns]
     return replace(
         report,
-        columns=tuple(heads[number] for number in shown),
-        rows=[tuple(row[number] for number in shown) for row in report.rows],
+        columns=tuple(heads[number] for number in seen),
+        rows=[tuple(row[number] for number in seen) for row in report.rows],
+        facts={**report.facts, "total": {names.get(name, name): value for name, value in total.items()}},
     )

@@ -1,4 +1,4 @@
-"""`backscroll stats topics`: what chats are about."""
+"""`backscroll stats topics`: the subjects of chats."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +31,13 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """
     from backscroll.library.analytics.topics import topics
 
-    _, library, asked = begin(query, since, until)
-    report = topics(library, asked, by)
+    _, library, scope = begin(query, since, until)
+    report = topics(library, scope, by)
     finish(report if as_csv or current_request().json else _for_people(report), as_csv=as_csv, limit=limit)
 
 
 def _for_people(report: "Report") -> "Report":
-    """A row for each project or period, with its words."""
+    """Return a row for each project or period, with its words."""
     from dataclasses import replace
 
     words: dict[Any, list[str]] = {}

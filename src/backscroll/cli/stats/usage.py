@@ -9,14 +9,14 @@ from backscroll.cli.stats.common import begin, by_option, finish, report_options
 
 DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version", "machine")
 WORDS = {"daily": "day", "weekly": "week", "monthly": "month", "session": "chat", "blocks": "blocks"}
-"""What people who come from ccusage type."""
+"""Words that people who come from ccusage type."""
 
 
 class UsageCommand(click.Command):
-    """Takes `monthly` for `--by month`."""
+    """A command that takes `monthly` for `--by month`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments."""
+        """Put `--by` before a word such as `monthly`, and parse the arguments."""
         if args and args[0] in WORDS:
             args = ["--by", WORDS[args[0]], *args[1:]]
         return super().parse_args(ctx, args)
@@ -56,13 +56,13 @@ def command(
     """
     from backscroll.library.analytics.usage import answers, usage
 
-    _, library, asked = begin(query, since, until)
+    _, library, scope = begin(query, since, until)
     if by == "blocks":
         from backscroll.library.analytics.blocks import blocks
 
-        report = blocks(library, asked, datetime.now(UTC))
+        report = blocks(library, scope, datetime.now(UTC))
     else:
-        report = usage(library, asked, by, breakdown=breakdown)
+        report = usage(library, scope, by, breakdown=breakdown)
     if explain:
-        report.explanation = answers(library, asked)
+        report.explanation = answers(library, scope)
     finish(report, as_csv=as_csv, limit=limit)

@@ -1,1 +1,1 @@
-"""Numbers about the library, each with what it counted and what it left out."""
+"""Reports of numbers about the library, each with counts of the rows it included and left out."""

@@ -19,24 +19,29 @@ HOURS: Final = tuple(f"{hour:02}" for hour in range(24))
 
 
 def activity(library: Library, asked: ReportRequest, today: date) -> Report:
-    """Prompts by weekday and hour."""
-    found = count_prompts(library, asked)
-    whens = [local(asked, time) for time in found.times]
+    """Return the report of prompts by weekday and hour."""
+    counted = count_prompts(library, asked)
+    whens = [local(asked, time) for time in counted.times]
     cells = Counter((when.weekday(), when.hour) for when in whens)
     days = Counter(when.date() for when in whens)
     rows = []
     for weekday, name in enumerate(WEEKDAYS):
         counts = [cells[weekday, hour] for hour in range(24)]
         rows.append((name, *counts, sum(counts)))
-    facts = {"prompts": len(whens), "active_days": len(days), **streaks(days, today), "copies": found.copies}
+    facts = {
+        "prompts": len(whens),
+        "active_days": len(days),
+        **streaks(days, today),
+        "copies": counted.copies,
+    }
     notes = [
         (
             f"{count(len(whens), 'prompt')}, each counted once; "
-            f"{count(found.copies, 'copy', 'copies')} not counted again; hours are in your time zone"
+            f"{count(counted.copies, 'copy', 'copies')} not counted again; hours are in your time zone"
         )
     ]
-    if found.without_time:
-        notes.append(f"{count(found.without_time, 'prompt')} without a time not included")
+    if counted.without_time:
+        notes.append(f"{count(counted.without_time, 'prompt')} without a time not included")
     return Report(("weekday", *HOURS, "prompts"), rows, facts, notes)
 
 

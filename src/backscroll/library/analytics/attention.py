@@ -1,6 +1,7 @@
-"""What deserves attention first: errors that repeat, tools that fail, files edited over and over, and so on.
+"""Findings that deserve attention first: errors that repeat, tools that fail, files edited over and over, and so on.
 
-Each finding is a sentence, its numbers over time, and where its passages are. What hardly matters is left out.
+Each finding is a sentence, its numbers over time, and the places of its passages. Findings that hardly matter are left
+out.
 """
 
 from collections import Counter, defaultdict
@@ -10,6 +11,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from backscroll.conversation.messages import CallState
+from backscroll.conversation.signatures import is_telling
 from backscroll.library.analytics.calls import ANSWERED, calls_about
 from backscroll.library.analytics.cost_parts import LOSSES, cost_parts
 from backscroll.library.analytics.moments import local
@@ -27,15 +29,15 @@ REPEATED: Final = 3
 FAILING_SHARE, FAILING_CALLS = 0.1, 10
 """A tool fails if this share of at least so many calls does."""
 EDITED: Final = 8
-"""A file that is edited less often in one chat is not edited over and over."""
+"""A file with fewer edits in one chat is not edited over and over."""
 WASTED: Final = 50_000_000
-"""Nanodollars; a smaller amount is not worth a word."""
+"""Nanodollars; smaller amounts are not reported."""
 EACH: Final = 3
-"""How many findings of one kind there are at most."""
+"""Largest number of findings of one kind."""
 
 
 class FoundPlace(NamedTuple):
-    """A passage: a chat, a message in it, and what it says."""
+    """A passage: its chat, its message and its text."""
 
     text: str
     chat: str | None
@@ -50,11 +52,11 @@ class Finding:
     title: str
     text: str
     number: int
-    """How often, or how many nanodollars."""
+    """Number of occurrences, or nanodollars."""
     days: dict[date, int] = field(default_factory=dict)
-    """The same by local day; what has no time is left out."""
+    """Numbers by local day; occurrences without a time are left out."""
     about: dict[str, str] = field(default_factory=dict)
-    """What its passages are found by: a tool, a signature, a file."""
+    """The tool, signature or file that selects the passages of the finding."""
     places: tuple[FoundPlace, ...] = ()
 
 
@@ -66,7 +68,7 @@ class _ChatStep(NamedTuple):
 
 
 def attention(library: Library, asked: ReportRequest) -> list[Finding]:
-    """All findings, the kinds in the order of `KINDS`, of each kind the largest first."""
+    """Return all findings: the kinds in the order of `KINDS`, the largest of each kind first."""
     reports = calls_about(library, asked)
     steps = [_ChatStep(thread.chat, call) for thread in reports.call_threads() for call in thread.steps]
     return [
@@ -80,7 +82,7 @@ def attention(library: Library, asked: ReportRequest) -> list[Finding]:
 
 
 def by_weeks(days: dict[date, int], first: date, last: date) -> list[int]:
-    """The numbers of a period in columns: of days if it has few, else of weeks that end with the last day."""
+    """Return the numbers of a period in columns: days if there are few, otherwise weeks that end with the last day."""
     length = (last - first).days + 1
     step = 1 if length <= 35 else 7
     columns = [0] * max(1, -(-length // step))
@@ -93,20 +95,20 @@ def by_weeks(days: dict[date, int], first: date, last: date) -> list[int]:
 def _repeated_errors(reports: Reports, steps: list[_ChatStep], asked: ReportRequest) -> list[Finding]:
     patterns: dict[tuple[str, str], list[_ChatStep]] = defaultdict(list)
     for step in steps:
-        if step.call.state == CallState.ERROR and step.call.signature:
-            patterns[step.call.name, step.call.signature].append(step)
-    found = []
+        if step.call.state == CallState.ERROR and is_telling(step.call.signature or ""):
+            patterns[step.call.name, step.call.signature or ""].append(step)
+    findings = []
     for tool, signature in sorted(patterns, key=lambda key: (-len(patterns[key]), key))[:EACH]:
         some = patterns[tool, signature]
         if len(some) < REPEATED:
             break
         chats = len({step.chat for step in some})
         text = f"{tool} failed {count(len(some), 'time')} in {count(chats, 'chat')} with the same error: {signature}"
-        found.append(
+        findings.append(
             Finding("error", "An error that repeats", text, len(some), _days(_times(some), asked),
                     {"tool": tool, "signature": signature}, _places(reports, some))
         )  # fmt: skip
-    return found
+    return findings
 
 
 def _failing_tools(reports: Reports, steps: list[_ChatStep], asked: ReportRequest) -> list[Finding]:
@@ -135,8 +137,8 @@ def _denied(reports: Reports, steps: list[_ChatStep], asked: ReportRequest) -> l
     if len(denied) < REPEATED:
         return []
     tools = Counter(step.call.name for step in denied).most_common(3)
-    told = ", ".join(f"{tool} {number:,}" for tool, number in tools)
-    text = f"You denied {count(len(denied), 'call')}: {told}"
+    tools_text = ", ".join(f"{tool} {number:,}" for tool, number in tools)
+    text = f"You denied {count(len(denied), 'call')}: {tools_text}"
     days = _days(_times(denied), asked)
     return [Finding("denied", "Calls that you denied", text, len(denied), days, {}, _places(reports, denied))]
 
@@ -146,7 +148,7 @@ def _edited_files(reports: Reports, asked: ReportRequest) -> list[Finding]:
     for call in reports.file_calls():
         if call.changes and call.is_done:
             edits[call.chat or "", call.file].append(call)
-    found = []
+    findings = []
     for key in sorted(edits, key=lambda key: (-len(edits[key]), key))[:EACH]:
         some = edits[key]
         if len(some) < EDITED:
@@ -156,10 +158,10 @@ def _edited_files(reports: Reports, asked: ReportRequest) -> list[Finding]:
         text = f"{name} was edited {count(len(some), 'time')} in one chat"
         days = _days([call.time for call in some], asked)
         places = (FoundPlace("", chat or None, some[-1].uuid),)
-        found.append(
+        findings.append(
             Finding("file", "A file edited over and over", text, len(some), days, {"file": file, "chat": chat}, places)
         )
-    return found
+    return findings
 
 
 def _wasted_cache(library: Library, asked: ReportRequest) -> list[Finding]:
@@ -205,15 +207,15 @@ def _interrupted(library: Library, asked: ReportRequest) -> list[Finding]:
 
 def _days(times: Iterable[int | None], asked: ReportRequest) -> dict[date, int]:
     days: dict[int, date] = {}
-    found: Counter[date] = Counter()
+    numbers: Counter[date] = Counter()
     for time in times:
         if time is None:
             continue
         quarter = time // QUARTER
         if quarter not in days:
             days[quarter] = local(asked, quarter * QUARTER).date()
-        found[days[quarter]] += 1
-    return dict(found)
+        numbers[days[quarter]] += 1
+    return dict(numbers)
 
 
 def _times(steps: list[_ChatStep]) -> list[int | None]:
@@ -221,7 +223,7 @@ def _times(steps: list[_ChatStep]) -> list[int | None]:
 
 
 def _places(reports: Reports, steps: list[_ChatStep]) -> tuple[FoundPlace, ...]:
-    """The latest of some calls, of different chats."""
+    """Return the places of the latest calls, each in a different chat."""
     latest: dict[int, int] = {}
     for step in sorted(steps, key=lambda step: (-(step.call.time or 0), step.call.id)):
         latest.setdefault(step.chat, step.call.id)

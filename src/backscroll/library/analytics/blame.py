@@ -11,7 +11,7 @@ from backscroll.store.report_rows import FileCallRow
 
 
 class TurnEdits(NamedTuple):
-    """What one turn did to a file."""
+    """The calls of one turn for a file."""
 
     file: str
     machine: str
@@ -37,7 +37,7 @@ class TurnEdits(NamedTuple):
 
 
 def blame(library: Library, path: str, asked: ReportRequest, *, reads: bool = False) -> list[TurnEdits]:
-    """The turns that changed files whose path ends with this, newest first; with `reads`, also those that only read."""
+    """Return the turns that changed files whose path ends with `path`, newest first; with `reads`, also mere reads."""
     calls = file_calls(library, asked, path)
     if not calls:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")

@@ -1,8 +1,8 @@
-"""Windows of five hours, as Claude's limits have them.
+"""Windows of five hours, like those of Claude's limits.
 
-The rule: a window begins with the first answer after the last window ended, brought down to the full hour (of UTC), and
-lasts five hours. Windows are of all chats of the homes, for that is what limits count; a query only chooses whose
-tokens are added up in them. What other machines or claude.ai used is not known here.
+A window begins with the first answer after the last window ended, rounded down to the full hour (UTC), and lasts five
+hours. Windows are of all chats of the homes, because limits count all of them; a query only selects the chats whose
+tokens are added up. The usage of other machines and of claude.ai is not known here.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ COLUMNS: Final = ("start", "end", *MEASURES, "models")
 
 @dataclass
 class LimitWindow:
-    """A window; times in microseconds."""
+    """A five-hour window; times are in microseconds."""
 
     start: int
     sums: UsageTotals = field(default_factory=UsageTotals)
@@ -34,24 +34,24 @@ class LimitWindow:
 
     @property
     def end(self) -> int:
-        """Its end."""
+        """The end of the window."""
         return self.start + LENGTH
 
 
 def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: bool = False) -> Report:
-    """The windows, the latest first; with `active` only the open one."""
+    """Return the report of windows, the latest first; with `active` only the open one."""
     windows, untimed, synthetic = _windows(library, asked)
     at = microseconds(now) or 0
     since, until = microseconds(asked.since), microseconds(asked.until)
     current = next((window for window in windows if window.start <= at < window.end), None)
-    shown = [
+    selected = [
         window
         for window in reversed(windows)
         if (since is None or window.end > since) and (until is None or window.start < until)
         and (not active or window is current) and (window.sums.messages or asked.query is None)
     ]  # fmt: skip
     total = UsageTotals()
-    for window in shown:
+    for window in selected:
         total.add(window.sums.sums)
     facts: dict[str, Any] = {
         "active": _burning(library, asked, current, now) if current else None,
@@ -79,7 +79,7 @@ def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: boo
             *window.sums.row(),
             ", ".join(sorted(window.models)),
         )
-        for window in shown
+        for window in selected
     ]
     return Report(COLUMNS, rows, facts, notes, bar="cost_microdollars")
 
@@ -125,7 +125,7 @@ def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: d
     span = reports_about(library, ReportRequest(query=asked.query, since=since)).answer_span()
     first, last = span or (window.start, window.start)
     at = microseconds(now) or 0
-    # By the time since the first answer; less than a minute is meaningless.
+    # Based on the time since the first answer; less than a minute is meaningless.
     minutes = max(1.0, (at - first) / 60e6)
     left = max(0.0, (window.end - at) / 60e6)
     tokens, cost = window.sums.sums.tokens, microdollars(window.sums.sums.cost)

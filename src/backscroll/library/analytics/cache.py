@@ -1,4 +1,4 @@
-"""The prompt cache: how much of the input came from it, what that saved, and what pauses cost."""
+"""The prompt cache: its share of the input, the savings from it, and the cost of pauses."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -35,7 +35,7 @@ class CacheTotals:
         self.missed_cost = self.cost = self.saved = self.priced = 0
 
     def add(self, answer: SpentAnswer, prices: Prices) -> None:
-        """Add an answer."""
+        """Add an answer to the sums."""
         self.answers += 1
         self.input += answer.input
         self.write += answer.cache_write
@@ -52,7 +52,7 @@ class CacheTotals:
         self.missed_cost += rewriting_cost(answer, prices) if again else 0
 
     def row(self) -> tuple[Any, ...]:
-        """The columns."""
+        """Return the values of `COLUMNS`."""
         money = (
             microdollars(self.missed_cost) if self.priced else None,
             microdollars(self.cost) if self.priced else None,
@@ -63,7 +63,7 @@ class CacheTotals:
 
 
 def pause_before(answer: SpentAnswer) -> str:
-    """The time since the previous answer."""
+    """Return the name of the pause before an answer."""
     if answer.gap is None:
         return FIRST
     return next((name for most, name in PAUSES if answer.gap <= most), LONGEST_PAUSE)
@@ -78,7 +78,7 @@ def _uncached_cost(answer: SpentAnswer, prices: Prices, whole: int) -> int | Non
 
 
 def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
-    """How well the cache worked, by a dimension; `pause` is the time since the previous answer."""
+    """Return the use of the cache by a dimension; `pause` is the time since the previous answer."""
     prices = load_prices(library.settings)
     name_of = _names(asked, by)
     groups: dict[str, CacheTotals] = {}

@@ -1,4 +1,4 @@
-"""Tool calls for reports: each once, with how it ended, in the order of its conversation."""
+"""Tool calls for reports: each once, with its end state, in the order of its conversation."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -18,25 +18,25 @@ FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
 def calls_about(library: Library, asked: ReportRequest, *, beyond: bool = False) -> Reports:
-    """The store's data about calls, to the microsecond; with `beyond` also what comes after the period."""
+    """Return the store's data about calls, to the microsecond; with `beyond` also calls after the period."""
     until = None if beyond else microseconds(asked.until)
     return library.reader.reports(asked.query, since=microseconds(asked.since), until=until)
 
 
 def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:
-    """The calls of each conversation."""
+    """Yield the calls of each conversation."""
     for _, thread in groupby(calls, key=lambda call: call.thread):
         yield list(thread)
 
 
 def utc_text(time: int | None) -> str | None:
-    """A time in machine-readable form."""
+    """Format a time of the store for programs: ISO 8601, UTC."""
     if time is None:
         return None
     return (EPOCH + timedelta(microseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def server_of(tool: str | None) -> str | None:
-    """The MCP server in a tool name `mcp__SERVER__TOOL`."""
+    """Return the MCP server in a tool name `mcp__SERVER__TOOL`."""
     parts = (tool or "").split("__")
     return parts[1] if len(parts) > 2 and parts[0] == "mcp" else None

@@ -1,6 +1,6 @@
-"""How long and how large chats are: the median, what nine of ten and 19 of 20 do not exceed, and the largest.
+"""Length and size of chats: the median, the 90th and 95th percentile, and the largest.
 
-Every chat in which a model answered in the period is one value, with what happened of it in the period.
+Every chat in which a model answered in the period is one value; only its part in the period counts.
 """
 
 from collections import defaultdict
@@ -20,16 +20,16 @@ DIMENSIONS: Final = ("project", "model", "week", "month")
 PARTS: Final = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("max", 1.0))
 MEASURES: Final = {"turns": "turns_{}", "tokens": "total_{}_tokens", "cost": "cost_{}_microdollars",
                    "time": "active_{}_seconds"}  # fmt: skip
-"""What is measured of a chat, and the names of its columns."""
+"""The measures of a chat, and the names of their columns."""
 
 
 def columns_of(measure: str) -> tuple[str, ...]:
-    """The columns of a measure."""
+    """Return the column names of a measure."""
     return tuple(MEASURES[measure].format(part) for part, _ in PARTS)
 
 
 class ChatSize(NamedTuple):
-    """How long and how large a chat is."""
+    """Length and size of a chat."""
 
     turns: int
     tokens: int
@@ -37,11 +37,11 @@ class ChatSize(NamedTuple):
     """Microdollars; None if no price is known."""
     seconds: int
     model: str
-    """The one with most of its tokens."""
+    """The model with most of the chat's tokens."""
 
 
 def chats(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """The report of chats."""
+    """Return the report of chats."""
     sizes, unpriced = _sizes(library, asked)
     groups: dict[str, list[ChatSize]] = defaultdict(list)
     if by == "model":
@@ -51,11 +51,11 @@ def chats(library: Library, asked: ReportRequest, by: str = "project") -> Report
         known = {chat.overview.id: chat.overview for chat in library.reader.chats(None, sort="newest", limit=None,
                                                                                   offset=0)}  # fmt: skip
         for name, size in sizes.items():
-            found = known.get(name)
+            overview = known.get(name)
             if by == "project":
-                groups[(found.project if found else None) or "-"].append(size)
+                groups[(overview.project if overview else None) or "-"].append(size)
             else:
-                groups[_period(asked, by, found.started if found else None)].append(size)
+                groups[_period(asked, by, overview.started if overview else None)].append(size)
     facts = {
         "total": dict(zip(COLUMNS, _row(list(sizes.values())), strict=True)),
         "chats_without_price": sum(size.cost is None for size in sizes.values()),
@@ -66,7 +66,7 @@ def chats(library: Library, asked: ReportRequest, by: str = "project") -> Report
 
 
 def _sizes(library: Library, asked: ReportRequest) -> tuple[dict[str, ChatSize], int]:
-    """Every chat with an answer, and how many answers have no price."""
+    """Return the sizes of all chats with an answer, and the number of answers without a price."""
     used: dict[str, UsageTotals] = defaultdict(UsageTotals)
     models: dict[str, dict[str, int]] = defaultdict(dict)
     for row in reports_about(library, asked).usage_by("chat"):
@@ -82,11 +82,11 @@ def _sizes(library: Library, asked: ReportRequest) -> tuple[dict[str, ChatSize],
         sizes[name] = ChatSize(
             len(spent.turns), sums.sums.tokens, sums.microdollars, round(spent.active / SECOND), model
         )
-    return sizes, sum(one.sums.unpriced for one in used.values())
+    return sizes, sum(totals.sums.unpriced for totals in used.values())
 
 
 def _period(asked: ReportRequest, by: str, started: datetime | None) -> str:
-    """When a chat began; if it is older than the period, when that did."""
+    """Return the period in which a chat began, or the first of the report if the chat is older."""
     if started is None:
         return NO_TIME
     return PERIODS[by](asked.local(max(started, asked.since) if asked.since else started))

@@ -1,4 +1,4 @@
-"""What filled the context of chats: characters by kind, and the actual tokens of answers."""
+"""The content of contexts: characters by kind, and the actual tokens of answers."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ DIMENSIONS: Final = ("chat", "tool", "turn")
 
 
 class ContextCut(NamedTuple):
-    """When a context was compacted, and by how much; the tokens after it are stated, or those of the next answer."""
+    """A compaction: its time and the tokens before and after. Those after are stated, or those of the next answer."""
 
     time: int | None
     before: int | None
@@ -34,14 +34,14 @@ class ContextCut(NamedTuple):
 
 
 class ContextSizes:
-    """The answers of a chat, in order of time."""
+    """The context sizes of a chat's answers, in order of time."""
 
     def __init__(self) -> None:
         self.times: list[int] = []
         self.context: list[int] = []
 
     def add(self, answer: ContextAnswer) -> None:
-        """One more."""
+        """Add the context of an answer."""
         self.times.append(answer.time or 0)
         self.context.append(answer.context)
 
@@ -51,13 +51,13 @@ class ContextSizes:
         return max(self.context, default=None)
 
     def after(self, time: int | None) -> int | None:
-        """The context of the next answer."""
+        """Return the context of the next answer."""
         at = bisect_right(self.times, time or 0)
         return self.context[at] if at < len(self.context) else None
 
 
 def context(library: Library, asked: ReportRequest, by: str = "chat") -> Report:
-    """What filled the context by chat, by tool, or by the turns of one chat."""
+    """Return the content of contexts by chat, by tool, or by the turns of one chat."""
     if by == "turn":
         return _by_turn(library, asked)
     parts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -78,7 +78,7 @@ def context(library: Library, asked: ReportRequest, by: str = "chat") -> Report:
 
 
 def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter[str], in_agents: int) -> Report:
-    whole = sum(sum(one.values()) for one in parts.values())
+    whole = sum(sum(sizes.values()) for sizes in parts.values())
     rows = top([(tool, calls[tool], size, size // max(1, calls[tool]), share(size, whole)) for tool, size in
                 tools.items()], 2)  # fmt: skip
     columns = ("tool", "results", "characters", "characters_each", "context_share")
@@ -94,28 +94,31 @@ def _by_chat(library: Library, asked: ReportRequest, parts: dict[str, Counter[st
         answers[answer.chat or "-"].add(answer)
     with library.texts() as texts:
         compacted = _compactions(library, texts, asked, answers)
-        # The index lacks the size of attachments. All are read, whatever is shown: they decide totals and the order.
-        for one in reports.unsized_passages():
-            parts[one.chat or "-"]["other"] += len(texts.text(one.source, one.start, one.length, one.block))
+        # The index lacks the size of attachments. All are read, even for a limited table: they decide totals and the
+        # order.
+        for passage in reports.unsized_passages():
+            parts[passage.chat or "-"]["other"] += len(
+                texts.text(passage.source, passage.start, passage.length, passage.block)
+            )
     rows = []
     for chat in sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat)):
         size, whole = parts[chat], sum(parts[chat].values())
         lost = compacted.get(chat, [])
         rows.append((
             chat, whole, *(share(size[part], whole) for part in PARTS), answers[chat].largest,
-            sum(answers[chat].context), len(lost), sum(one.lost for one in lost), titles.get(chat, ""),
+            sum(answers[chat].context), len(lost), sum(cut.lost for cut in lost), titles.get(chat, ""),
         ))  # fmt: skip
     columns = (
         "chat", "characters", *SHARES, "largest_context_tokens", "input_tokens", "compactions", "lost_tokens", "title",
     )  # fmt: skip
-    every = [one for some in compacted.values() for one in some]
+    every = [cut for some in compacted.values() for cut in some]
     facts = {
-        "characters": sum(sum(one.values()) for one in parts.values()),
+        "characters": sum(sum(sizes_of_chat.values()) for sizes_of_chat in parts.values()),
         "agent_characters": in_agents,
         "compactions": len(every),
-        "measured": sum(one.measured for one in every),
-        "unknown": sum(one.before is None or one.after is None for one in every),
-        "lost_tokens": sum(one.lost for one in every),
+        "measured": sum(cut.measured for cut in every),
+        "unknown": sum(cut.before is None or cut.after is None for cut in every),
+        "lost_tokens": sum(cut.lost for cut in every),
     }
     return Report(columns, rows, facts, [*_notes(facts), f"{AGENTS} ({in_agents:,} characters)"], bar="characters")
 
@@ -127,11 +130,11 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
     chat = chats[0].overview.id
     asked = of_chat(library, chat, asked)
     reports = reports_about(library, asked)
-    prompts = [one for one in reports.typed_prompts() if not one.in_agent]
-    prompts = list({one.uuid: one for one in reversed(prompts)}.values())[::-1]
+    prompts = [item for item in reports.typed_prompts() if item.starts_turn and not item.in_agent]
+    prompts = list({item.uuid: item for item in reversed(prompts)}.values())[::-1]
     # The time of its first copy counts.
-    prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
-    starts = [one.time or 0 for one in prompts]
+    prompts = sorted((item for item in prompts if item.time is not None), key=lambda item: item.time or 0)
+    starts = [item.time or 0 for item in prompts]
     sizes: dict[int, Counter[str]] = defaultdict(Counter)
     tools: dict[int, Counter[str]] = defaultdict(Counter)
     answers: dict[int, ContextSizes] = defaultdict(ContextSizes)
@@ -140,24 +143,24 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
         answers[bisect_right(starts, answer.time or 0) - 1].add(answer)
         every.add(answer)
     with library.texts() as texts:
-        for one in reports.context_passages():
-            turn = bisect_right(starts, one.time or 0) - 1
-            size = len(texts.text(one.source, one.start, one.length, one.block)) if one.is_unsized else one.size
-            sizes[turn][one.role] += size
-            if one.role == "output":
-                tools[turn][one.tool or "-"] += size
+        for item in reports.context_passages():
+            turn = bisect_right(starts, item.time or 0) - 1
+            size = len(texts.text(item.source, item.start, item.length, item.block)) if item.is_unsized else item.size
+            sizes[turn][item.role] += size
+            if item.role == "output":
+                tools[turn][item.tool or "-"] += size
         compacted = _compactions(library, texts, asked, {chat: every}).get(chat, [])
     rows: list[tuple[Any, ...]] = []
     for turn in sorted({*sizes, *answers}):
         whole = sum(sizes[turn].values())
         begin = starts[turn] if turn >= 0 else 0
         end = starts[turn + 1] if turn + 1 < len(starts) else None
-        here = [one for one in compacted if begin <= (one.time or 0) and (end is None or (one.time or 0) < end)]
+        here = [item for item in compacted if begin <= (item.time or 0) and (end is None or (item.time or 0) < end)]
         largest = tools[turn].most_common(1)
         rows.append((
             turn + 1, local_text(asked, starts[turn]) if turn >= 0 else None, whole,
             *(share(sizes[turn][part], whole) for part in PARTS), largest[0][0] if largest else None,
-            answers[turn].largest, len(here), sum(one.lost for one in here), prompts[turn].text if turn >= 0 else "",
+            answers[turn].largest, len(here), sum(cut.lost for cut in here), prompts[turn].text if turn >= 0 else "",
         ))  # fmt: skip
     columns = (
         "turn", "time", "characters", *SHARES, "largest_tool", "largest_context_tokens", "compactions", "lost_tokens",
@@ -165,11 +168,11 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
     )  # fmt: skip
     facts = {
         "chat": chat,
-        "characters": sum(sum(one.values()) for one in sizes.values()),
+        "characters": sum(sum(characters.values()) for characters in sizes.values()),
         "compactions": len(compacted),
-        "measured": sum(one.measured for one in compacted),
-        "unknown": sum(one.before is None or one.after is None for one in compacted),
-        "lost_tokens": sum(one.lost for one in compacted),
+        "measured": sum(cut.measured for cut in compacted),
+        "unknown": sum(cut.before is None or cut.after is None for cut in compacted),
+        "lost_tokens": sum(cut.lost for cut in compacted),
     }
     return Report(columns, rows, facts, [*_notes(facts), AGENTS], bar="characters")
 
@@ -177,7 +180,7 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
 def compactions_of(
     library: Library, texts: Texts, asked: ReportRequest, answers: Iterable[ContextAnswer]
 ) -> list[ContextCut]:
-    """The compactions of one chat, in the order of time."""
+    """Return the compactions of one chat, in order of time."""
     every: dict[str, ContextSizes] = defaultdict(ContextSizes)
     for answer in answers:
         every[answer.chat or "-"].add(answer)
@@ -187,16 +190,16 @@ def compactions_of(
 def _compactions(
     library: Library, texts: Texts, asked: ReportRequest, answers: dict[str, ContextSizes]
 ) -> dict[str, list[ContextCut]]:
-    found: dict[str, list[ContextCut]] = defaultdict(list)
-    for one in reports_about(library, asked).compactions():
-        record = texts.record(one.source, one.start, one.length)
-        said = record.compact_metadata if isinstance(record, System) else None
-        before, after = (said.pre_tokens, said.post_tokens) if said else (None, None)
+    cuts: dict[str, list[ContextCut]] = defaultdict(list)
+    for compaction in reports_about(library, asked).compactions():
+        record = texts.record(compaction.source, compaction.start, compaction.length)
+        metadata = record.compact_metadata if isinstance(record, System) else None
+        before, after = (metadata.pre_tokens, metadata.post_tokens) if metadata else (None, None)
         measured = after is None
-        if measured and (one.chat or "-") in answers:
-            after = answers[one.chat or "-"].after(one.time)
-        found[one.chat or "-"].append(ContextCut(one.time, before, after, measured and after is not None))
-    return found
+        if measured and (compaction.chat or "-") in answers:
+            after = answers[compaction.chat or "-"].after(compaction.time)
+        cuts[compaction.chat or "-"].append(ContextCut(compaction.time, before, after, measured and after is not None))
+    return cuts
 
 
 def _notes(facts: dict[str, Any]) -> list[str]:

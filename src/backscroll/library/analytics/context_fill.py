@@ -1,12 +1,12 @@
-"""What fills the context window at every turn of a chat, in parts that add up to the counted tokens.
+"""The content of the context window at every turn of a chat, in parts that add up to the counted tokens.
 
-The size of the context before each answer is counted: input, cache reads and cache writes. What it consists of is not
-written down, so the parts are estimated. What comes to the context between two answers is divided among the passages
-between them, by their length. What the first answer has before it is the prompt, at about four characters a token, and
-for the rest the system prompt, the tools and CLAUDE.md, none of which are in the transcript. After a compaction, that
-part stays and the rest is the summary. Where a context shrinks without one, all other parts shrink alike.
+The size of the context before each answer is counted: input, cache reads and cache writes. Its parts are not recorded,
+so they are estimated. Growth between two answers is divided among the passages between them, by their length. The
+context of the first answer is the prompt, at about four characters a token, and for the rest the system prompt, the
+tools and CLAUDE.md, none of which are in the transcript. After a compaction, that part stays and the rest is the
+summary. Where a context shrinks without one, all other parts shrink in proportion.
 
-Pure except for `context_fill`, which asks the store.
+Pure except for `context_fill`, which reads from the store.
 """
 
 from bisect import bisect_right
@@ -37,7 +37,7 @@ PARTS: Final = {
 """The parts with their titles. Tool outputs are `output:TOOL`."""
 
 Tokens = dict[str, int]
-"""Tokens by part."""
+"""Tokens by part of the context."""
 
 
 class SizedPassage(NamedTuple):
@@ -49,13 +49,13 @@ class SizedPassage(NamedTuple):
 
 
 class CompactedContext(NamedTuple):
-    """What was in the context before a compaction, and after it."""
+    """The context before a compaction, and after it."""
 
     time: int
     before: Tokens
     after: Tokens
     stated: ContextCut
-    """What the transcript says of it."""
+    """The compaction as the transcript states it."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class FilledTurn:
     time: int
     model: str | None
     tokens: int
-    """Counted."""
+    """Counted, not estimated."""
     parts: Tokens
     """Estimated; they add up to `tokens`."""
 
@@ -79,7 +79,7 @@ class ContextFill:
     turns: list[FilledTurn] = field(default_factory=list)
     compacted: list[CompactedContext] = field(default_factory=list)
     shrunk: int = 0
-    """How often the context became smaller without a compaction."""
+    """Number of times that the context became smaller without a compaction."""
 
     @property
     def largest(self) -> int:
@@ -88,27 +88,29 @@ class ContextFill:
 
 
 def context_fill(library: Library, chat: str) -> ContextFill:
-    """What filled the context of a chat, without its agents: they have contexts of their own."""
-    asked = of_chat(library, chat, ReportRequest())
-    reports = reports_about(library, asked)
-    prompts = list({one.uuid: one for one in reversed(reports.typed_prompts()) if not one.in_agent}.values())[::-1]
-    prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
-    answers = [one for one in reports.context_answers() if one.time is not None and one.context]
+    """Return the content of a chat's context, without its agents: they have contexts of their own."""
+    request = of_chat(library, chat, ReportRequest())
+    reports = reports_about(library, request)
+    prompts = list({item.uuid: item for item in reversed(reports.typed_prompts()) if not item.in_agent}.values())[::-1]
+    prompts = sorted(
+        (item for item in prompts if item.time is not None and item.starts_turn), key=lambda item: item.time or 0
+    )
+    answers = [item for item in reports.context_answers() if item.time is not None and item.context]
     with library.texts() as texts:
         passages = [
             SizedPassage(
-                one.time, part_name(one.role, one.tool),
-                len(texts.text(one.source, one.start, one.length, one.block)) if one.is_unsized else one.size,
+                item.time, part_name(item.role, item.tool),
+                len(texts.text(item.source, item.start, item.length, item.block)) if item.is_unsized else item.size,
             )
-            for one in reports.context_passages()
-            if one.time is not None
+            for item in reports.context_passages()
+            if item.time is not None
         ]  # fmt: skip
-        cuts = compactions_of(library, texts, asked, answers)
+        cuts = compactions_of(library, texts, request, answers)
     return fill(answers, passages, cuts, prompts)
 
 
 def part_name(role: str, tool: str | None) -> str:
-    """The part that a passage belongs to."""
+    """Return the part of the context that a passage belongs to."""
     if role != "output":
         return role if role in PARTS else "other"
     return "agents" if tool in AGENT_TOOLS else f"output:{tool or '-'}"
@@ -120,10 +122,10 @@ def fill(
     cuts: Iterable[ContextCut],
     prompts: Sequence[TypedPrompt],
 ) -> ContextFill:
-    """Follow the context from answer to answer; all in the order of time."""
+    """Follow the context from answer to answer; all arguments are in order of time."""
     waiting, cut_times = sorted(passages), sorted(cuts, key=lambda cut: cut.time or 0)
     starts = [prompt.time or 0 for prompt in prompts]
-    found, parts, before, at, cut_at = ContextFill(), Tokens(), 0, 0, 0
+    filled, parts, before, at, cut_at = ContextFill(), Tokens(), 0, 0, 0
     turns: dict[int, FilledTurn] = {}
     for answer in answers:
         time, tokens = answer.time or 0, answer.context
@@ -140,18 +142,18 @@ def fill(
         elif cut is not None:
             system = min(parts.get("system", 0), tokens)
             parts = {"system": system, "summary": tokens - system}
-            found.compacted.append(CompactedContext(cut.time or time, old, parts, cut))
+            filled.compacted.append(CompactedContext(cut.time or time, old, parts, cut))
         elif tokens >= before:
             parts = _joined(parts, _shared(added, tokens - before))
         else:
             parts = _shrunk(parts, tokens)
-            found.shrunk += 1
+            filled.shrunk += 1
         before = tokens
         turn = bisect_right(starts, time) - 1
         prompt = prompts[turn] if turn >= 0 else None
         turns[turn] = FilledTurn(prompt, time, answer.model, tokens, dict(parts))
-    found.turns = [turns[turn] for turn in sorted(turns)]
-    return found
+    filled.turns = [turns[turn] for turn in sorted(turns)]
+    return filled
 
 
 def _first(added: Tokens, tokens: int) -> Tokens:
@@ -162,7 +164,7 @@ def _first(added: Tokens, tokens: int) -> Tokens:
 
 
 def _shared(weights: Tokens, tokens: int) -> Tokens:
-    """The tokens, divided by weights: whole numbers that add up to them."""
+    """Divide the tokens by weights, in whole numbers that add up to `tokens`."""
     whole = sum(weights.values())
     if not tokens:
         return {}

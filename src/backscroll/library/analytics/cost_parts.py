@@ -1,11 +1,11 @@
-"""What the cost of an answer pays for: parts that add up to the cost.
+"""The parts of an answer's cost; they add up to the cost.
 
-The context before an answer is read from the prompt cache, or written to it. What is written is new, unless the answer
-before already had it: then the cache had lost it, after a pause, after a change of the model, or for a reason that
+The context before an answer is read from the prompt cache, or written to it. Written tokens are new, unless the answer
+before already had them: then the cache had lost them, after a pause, after a change of the model, or for a reason that
 transcripts do not show. A context of less than half the size of the one before was compacted: nothing of it counts as
-written again. Nor does less than a tenth of a context: the end of it is written twice in the normal course of things.
+written again. Nor does less than a tenth of a context: its end is normally written twice.
 
-Pure: rows of the store and prices in, numbers out.
+Pure: takes rows of the store and prices, returns numbers.
 """
 
 from typing import Final
@@ -27,16 +27,16 @@ PARTS: Final = {
 }
 """The parts by name, with their titles. Everything that an agent costs is in `agents`."""
 LOSSES: Final = ("pause", "switch", "lost")
-"""The parts that pay for what the cache had lost: a cache miss has one of them."""
+"""The parts that pay for tokens lost from the cache: a cache miss has one of them."""
 SHORT_PAUSE: Final = 5 * 60 * 1_000_000
-"""How long the prompt cache lasts at least, in microseconds."""
+"""Shortest lifetime of the prompt cache, in microseconds."""
 
 CostParts = dict[str, int]
-"""Nanodollars by part."""
+"""Nanodollars by part of the cost."""
 
 
 def rewritten_tokens(answer: SpentAnswer) -> int:
-    """How many tokens were written to the cache although the answer before already had them."""
+    """Return the number of tokens written to the cache although the answer before already had them."""
     before = answer.context_before
     if before is None or 2 * answer.context < before:
         return 0
@@ -45,20 +45,20 @@ def rewritten_tokens(answer: SpentAnswer) -> int:
 
 
 def cause_of_rewriting(answer: SpentAnswer) -> str:
-    """Why the cache had lost them, as far as one can see: the name of a part."""
+    """Return the part that names why the cache had lost these tokens, as far as the transcript shows it."""
     if answer.model_before is not None:
         return "switch"
     return "pause" if (answer.gap or 0) > SHORT_PAUSE else "lost"
 
 
 def rewriting_cost(answer: SpentAnswer, prices: Prices) -> int:
-    """What writing them again cost, in nanodollars; also of an agent's answer, whose parts are not told apart."""
+    """Return the nanodollars for writing tokens again; also for an agent's answer, whose parts are not separated."""
     parts = cost_parts(answer._replace(agent=None), prices)
     return sum(parts.get(name, 0) for name in LOSSES)
 
 
 def cost_parts(answer: SpentAnswer, prices: Prices) -> CostParts:
-    """The parts of its cost; none if it has no known price."""
+    """Return the parts of an answer's cost; empty if it has no known price."""
     if not answer.cost:
         return {}
     if answer.agent is not None:
@@ -82,7 +82,7 @@ def cost_parts(answer: SpentAnswer, prices: Prices) -> CostParts:
 
 
 def divided_by(weights: CostParts, total: int) -> CostParts:
-    """The total, divided by weights: whole numbers that add up to it."""
+    """Divide the total by weights, in whole numbers that add up to it."""
     whole = sum(weights.values())
     if whole == total:
         return {name: weight for name, weight in weights.items() if weight}

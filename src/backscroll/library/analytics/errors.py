@@ -1,6 +1,6 @@
 """Recurring errors: tool errors by pattern, and how often the retry succeeded.
 
-A *retry* is the next call of the same tool on the same thing, within the next `WITHIN` calls of the same conversation:
+A *retry* is the next call of the same tool on the same target, within the next `WITHIN` calls of the same conversation:
 the same file for a tool that reads or changes one, the same program and subcommand for a shell command, and any call
 for other tools. The error counts as solved if that call succeeded. It is unknown whether the call was made because of
 the error, or whether the error was solved in another way.
@@ -24,7 +24,7 @@ from backscroll.store.batches import microseconds
 from backscroll.store.tool_call_rows import CallPlace, CallStep, ToolCallRow
 
 WITHIN: Final = 10
-"""How many calls after an error are checked."""
+"""Number of calls after an error that are checked."""
 LONGEST_EXAMPLE: Final = 2_000
 COLUMNS: Final = (
     "signature",
@@ -51,18 +51,18 @@ class ErrorPattern:
         self.errors: list[tuple[CallStep, int, list[CallStep]]] = []
 
     def calls(self) -> Iterator[int]:
-        """The ids of all these calls."""
+        """Yield the ids of all errors and following calls."""
         for error, _, following in self.errors:
             yield error.id
             yield from (call.id for call in following)
 
     def latest(self) -> list[int]:
-        """The ids of the latest errors: several only at the same moment."""
+        """Return the ids of the latest errors: several only at the same moment."""
         last = max(error.time or 0 for error, _, _ in self.errors)
         return [error.id for error, _, _ in self.errors if (error.time or 0) == last]
 
     def row(self, calls: Mapping[int, ToolCallRow], texts: Texts, kinds: "RetryFinder") -> tuple[object, ...]:
-        """Its row in the report; the example is the latest error."""
+        """Return the pattern's row in the report; the example is the latest error."""
         times = sorted(error.time for error, _, _ in self.errors if error.time is not None)
         tries = [
             state for error, _, following in self.errors if (state := kinds.next_try(error, following)) is not None
@@ -96,7 +96,7 @@ class RetryFinder:
         self._known: dict[int, str] = {}
 
     def next_try(self, call: CallStep, following: list[CallStep]) -> str | None:
-        """How the retry ended, among later calls of the tool: `missing` without a result, None if there was none."""
+        """Return the end state of the retry among later calls: `missing` without a result, None without a retry."""
         for other in following:
             if self._kind(other) == self._kind(call):
                 return other.state or CallState.MISSING
@@ -111,13 +111,13 @@ class RetryFinder:
 
     def _command_kind(self, call: CallPlace) -> str:
         passage = self._texts.passage(call.source, call.start, call.length, call.block)
-        given = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
-        command = given.get("command") if isinstance(given, dict) else None
+        tool_input = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
+        command = tool_input.get("command") if isinstance(tool_input, dict) else None
         return command_kind(command) if isinstance(command, str) else ""
 
 
 def errors(library: Library, asked: ReportRequest, limit: int | None = None, tool: str | None = None) -> Report:
-    """The patterns, the most frequent first; at most `limit`, because each requires reading."""
+    """Return the patterns, the most frequent first; at most `limit`, because each requires reading."""
     patterns: dict[tuple[str, str], ErrorPattern] = {}
     until = microseconds(asked.until)
     others: dict[str, int] = defaultdict(int)
@@ -140,12 +140,12 @@ def errors(library: Library, asked: ReportRequest, limit: int | None = None, too
             pattern.errors.append((call, thread.chat, following))
             copies += call.copies - 1
     ordered = sorted(patterns.values(), key=lambda found: (-len(found.errors), found.signature, found.tool))
-    shown = ordered[:limit]
-    calls = reports.some_tool_calls(number for pattern in shown for number in pattern.latest())
-    places = reports.call_places(number for pattern in shown for number in pattern.calls())
+    listed = ordered[:limit]
+    calls = reports.some_tool_calls(number for pattern in listed for number in pattern.latest())
+    places = reports.call_places(number for pattern in listed for number in pattern.calls())
     with library.texts() as texts:
         kinds = RetryFinder(texts, places)
-        rows = [pattern.row(calls, texts, kinds) for pattern in shown]
+        rows = [pattern.row(calls, texts, kinds) for pattern in listed]
     counted = sum(len(pattern.errors) for pattern in ordered)
     facts = {
         "counted": counted,

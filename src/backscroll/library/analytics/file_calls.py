@@ -14,7 +14,7 @@ from backscroll.store.report_rows import moment_of as moment_of
 
 
 def file_calls(library: Library, asked: ReportRequest, path: str | None = None) -> list[FileCallRow]:
-    """The calls in order of time; with a path, only for files whose path ends with it."""
+    """Return the calls in order of time; with a path, only for files whose path ends with it."""
     reports = reports_about(library, asked)
     if path is None:
         return reports.file_calls()
@@ -22,7 +22,7 @@ def file_calls(library: Library, asked: ReportRequest, path: str | None = None) 
 
 
 def calls_of_path(library: Library, path: str) -> list[FileCallRow]:
-    """The calls for the files that a path means: that exact path, else paths that end with it, else that contain it."""
+    """Return the calls for the files of a path: that exact path, else paths that end with it, else contain it."""
     reports = reports_about(library, ReportRequest())
     every = reports.file_paths()
     exact = [file for file in every if file == path]
@@ -32,7 +32,7 @@ def calls_of_path(library: Library, path: str) -> list[FileCallRow]:
 
 
 def is_end_of(wanted: str, path: str) -> bool:
-    """Whether a path ends with the wanted one: whole names only, and all of it if it is absolute."""
+    """Whether a path ends with the wanted one: only whole names match, and an absolute path only itself."""
     wanted, path = wanted.replace("\\", "/"), path.replace("\\", "/")
     while wanted.startswith("./"):
         wanted = wanted[2:]
@@ -40,7 +40,7 @@ def is_end_of(wanted: str, path: str) -> bool:
 
 
 def input_of(texts: Texts, call: FileCallRow) -> FileInput:
-    """The input of a call; empty if it can no longer be read."""
+    """Return the input of a call; empty if it can no longer be read."""
     record = texts.record(call.source, call.start, call.length)
     content = record.message.content if isinstance(record, Assistant) and record.message else ()
     for block in content:
@@ -50,7 +50,7 @@ def input_of(texts: Texts, call: FileCallRow) -> FileInput:
 
 
 def result_of(texts: Texts, call: FileCallRow) -> FileResult:
-    """The result of a call; empty if there is none."""
+    """Return the result of a call; empty if there is none."""
     if call.result_source is None or call.result_start is None or call.result_length is None:
         return FileResult()
     record = texts.record(call.result_source, call.result_start, call.result_length)
@@ -65,12 +65,16 @@ class PromptFinder:
         self._known: dict[str, list[TypedPrompt]] = {}
 
     def of(self, call: FileCallRow) -> TypedPrompt | None:
-        """The last prompt before a call: in its own file, or for an agent in its chat."""
+        """Return the last prompt before a call: in its own file, or for an agent in its chat."""
         prompts = self._of_chat(call.chat) if call.chat else []
-        here = [one for one in prompts if one.source == call.source and one.number < call.number and not one.in_agent]
+        here = [
+            prompt
+            for prompt in prompts
+            if prompt.source == call.source and prompt.number < call.number and not prompt.in_agent
+        ]
         if here:
-            return max(here, key=lambda one: one.number)
-        earlier = [one for one in prompts if not one.in_agent and (one.time or 0) <= (call.time or 0)]
+            return max(here, key=lambda prompt: prompt.number)
+        earlier = [prompt for prompt in prompts if not prompt.in_agent and (prompt.time or 0) <= (call.time or 0)]
         return earlier[-1] if earlier else None
 
     def _of_chat(self, chat: str) -> list[TypedPrompt]:
@@ -80,7 +84,7 @@ class PromptFinder:
 
 
 def of_chat(library: Library, chat: str, asked: ReportRequest | None = None) -> ReportRequest:
-    """The same request for one chat."""
+    """Return the request limited to one chat."""
     return replace(asked or ReportRequest(), query=library.parse(f'chat:"{chat}"'))
 
 

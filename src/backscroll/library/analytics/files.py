@@ -1,4 +1,4 @@
-"""The most read and changed files, and the folders that they are in."""
+"""The most read and changed files, and their folders."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -17,7 +17,7 @@ FOLDER_COLUMNS: Final = ("folder", "files", "edits", "reads", "failed", "chats",
 
 
 def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: int | None = 20) -> Report:
-    """Files by number of changes and reads; line counts only for the first `limit`."""
+    """Return files by number of changes and reads; line counts only for the first `limit`."""
     calls = file_calls(library, asked)
     groups: dict[str, list[FileCallRow]] = defaultdict(list)
     for call in calls:
@@ -35,7 +35,7 @@ def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: in
 
 
 def folders(library: Library, asked: ReportRequest, sort: str = "edits") -> Report:
-    """The same for the folders that the files are in; a file counts in its own folder only."""
+    """Return folders by number of changes and reads of the files in them; a file counts in its own folder only."""
     calls = file_calls(library, asked)
     groups: dict[str, list[FileCallRow]] = defaultdict(list)
     for call in calls:
@@ -51,13 +51,13 @@ def folders(library: Library, asked: ReportRequest, sort: str = "edits") -> Repo
 
 
 def folder_of(path: str) -> str:
-    """The folder of a file, written as its path is."""
+    """Return the folder of a file, with the separators of its path."""
     at = max(path.rfind("/"), path.rfind("\\"))
     return path[:at] or path[: at + 1] if at >= 0 else "-"
 
 
 def _sorted(rows: list[tuple[Any, ...]], columns: tuple[str, ...], sort: str) -> list[tuple[Any, ...]]:
-    """The highest first, by what is asked, then by edits and reads, then by name."""
+    """Sort by the chosen column, highest first, then by edits and reads, then by name."""
     at, edits, reads = (columns.index(name) for name in (sort, "edits", "reads"))
     rows = sorted(rows, key=lambda row: row[0])
     return sorted(rows, key=lambda row: (row[at] or "" if sort == "last" else row[at], row[edits], row[reads]),

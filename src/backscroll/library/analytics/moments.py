@@ -13,16 +13,16 @@ from backscroll.store.report_rows import ChatMoment
 
 
 class LeftOutRows:
-    """What `by_chat` has left out so far."""
+    """Counts of the rows that `by_chat` left out."""
 
     copies = 0
     without_time = 0
 
 
 def by_chat(rows: Iterable[ChatMoment], left_out: LeftOutRows) -> Iterator[list[ChatMoment]]:
-    """The rows of one chat after the other, in the order of time, including those outside the period.
+    """Yield the rows of one chat after another, in order of time, including those outside the period.
 
-    Copies in several files are one row, with the earliest time. Each has a time.
+    Copies in several files are one row, with the earliest time. Each row has a time.
     """
     for _, group in groupby(rows, key=attrgetter("chat")):
         kept: dict[str, ChatMoment] = {}
@@ -41,23 +41,23 @@ def by_chat(rows: Iterable[ChatMoment], left_out: LeftOutRows) -> Iterator[list[
 
 
 def time_of(row: ChatMoment) -> int:
-    """The time of a row of `by_chat`."""
+    """Return the time of a row of `by_chat`."""
     return row.time or 0
 
 
 def within(asked: ReportRequest) -> Callable[[int], bool]:
-    """Whether a time is in the period, to the quarter of an hour, as in all reports."""
+    """Return a test whether a time is in the period, to the quarter of an hour, as in all reports."""
     first, last = start_of_quarter(asked.since), start_of_quarter(asked.until)
     return lambda time: (first is None or time >= first) and (last is None or time < last)
 
 
 def local(asked: ReportRequest, time: int) -> datetime:
-    """That time in the chosen time zone."""
+    """Return a time in the chosen time zone."""
     return asked.local(EPOCH + timedelta(microseconds=time))
 
 
 def names_by(asked: ReportRequest, by: str) -> Callable[[ChatMoment], str]:
-    """The group of a row."""
+    """Return a function that names the group of a row."""
     if by != "day":
         value = attrgetter("chat_id" if by == "chat" else by)
         return lambda row: value(row) or "-"

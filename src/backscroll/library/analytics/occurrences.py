@@ -1,4 +1,4 @@
-"""The passages behind numbers: every failed call, and every interruption."""
+"""The passages behind numbers: failed calls and interruptions."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from backscroll.library.library import Library
 from backscroll.store.tool_call_rows import ToolCallRow
 
 STATES: Final = (CallState.ERROR, CallState.DENIED, CallState.INTERRUPTED)
-"""How a call can end that did not succeed."""
+"""End states of a call that did not succeed."""
 MAX_RESULT_LENGTH: Final = 500
 
 
@@ -25,7 +25,7 @@ def failed_calls(
     state: str = "",
     limit: int | None = None,
 ) -> Report:
-    """The calls that did not succeed, the latest first; of one tool, one error pattern, or one way to end.
+    """Return the calls that did not succeed, the latest first; of one tool, one error pattern, or one end state.
 
     Only the first `limit` have the text of their result.
     """
@@ -59,7 +59,7 @@ def failed_calls(
 
 
 def interruptions(library: Library, asked: ReportRequest) -> Report:
-    """Where the user interrupted Claude, the latest first, with the prompt before it."""
+    """Return the user's interruptions of Claude, the latest first, with the prompt before each."""
     inside, titles = within(asked), library.titles()
     rows = []
     for chat in by_chat(reports_about(library, asked).prompt_moments(), LeftOutRows()):

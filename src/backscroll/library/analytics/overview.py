@@ -1,4 +1,4 @@
-"""The overview: activity, tokens, costs, what they were spent on, and what will be deleted soon."""
+"""The overview: activity, tokens, costs with their largest parts, and upcoming deletions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -11,7 +11,7 @@ from backscroll.library.analytics.moments import SECOND, local
 from backscroll.library.analytics.prompts import PromptCounts, count_prompts
 from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.time import measure
-from backscroll.library.analytics.usage import usage
+from backscroll.library.analytics.usage import chats_with_answers, usage
 from backscroll.library.archives import find_archive
 from backscroll.library.keeping.keep import status
 from backscroll.library.library import Library
@@ -28,7 +28,7 @@ def overview(
     *,
     has_deletion: bool = True,
 ) -> dict[str, Any]:
-    """The overview, for programs and people alike; `said` are its prompts, where the caller has them already."""
+    """Return the overview, for programs and people; `said` are its prompts, if the caller already counted them."""
     today = asked.local(now).date()
     said = said or count_prompts(library, asked)
     timed = measure(library, asked)
@@ -39,7 +39,7 @@ def overview(
         "since": asked.since.isoformat() if asked.since else None,
         "until": asked.until.isoformat() if asked.until else None,
         "activity": {
-            "chats": len(said.chats),
+            "chats": len(said.chats | chats_with_answers(library, asked)),
             "prompts": len(said.total.lengths),
             "turns": len(timed.total.turns),
             "active_seconds": round(timed.total.active / SECOND),
@@ -47,6 +47,7 @@ def overview(
             **streaks(days, today),
         },
         "usage": models.facts["total"],
+        "unrecorded": models.facts["unrecorded"],
         "models": models.as_dicts()[:SHOWN],
         "projects": projects.as_dicts()[:SHOWN],
         "tools": [{"tool": row.tool or "-", "calls": row.calls, "failed": row.failed} for row in tools[:SHOWN]],
@@ -59,9 +60,9 @@ def overview(
 
 
 def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
-    """What Claude Code deletes within a week, and how much of it is kept; None if nothing was ever kept."""
+    """Return the sessions that Claude Code deletes within a week and how many are kept; None if none was ever kept."""
     try:
-        found = status(library.settings, library.homes, now)
+        state = status(library.settings, library.homes, now)
     except NothingFound:
         return None
     archive = find_archive(library.settings)
@@ -69,27 +70,27 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
         file.key: file.latest.size for file in (archive.files.values() if archive else ()) if file.latest is not None
     }
     # A file that grew since it was kept is not completely kept.
-    kept = sum(1 for item in found.due if sizes.get(item.file.key, -1) >= item.file.size)
-    # One that is overdue goes when Claude Code is next started.
-    first = min((item.due for item in found.due if item.due > now), default=None)
+    kept = sum(1 for item in state.due if sizes.get(item.file.key, -1) >= item.file.size)
+    # An overdue session is deleted when Claude Code is next started.
+    first = min((item.due for item in state.due if item.due > now), default=None)
     return {
-        "due": len(found.due),
-        "overdue": sum(1 for item in found.due if item.due <= now),
+        "due": len(state.due),
+        "overdue": sum(1 for item in state.due if item.due <= now),
         "kept": kept,
-        "not_kept": len(found.due) - kept,
+        "not_kept": len(state.due) - kept,
         "first_due": first.isoformat() if first else None,
-        "sessions_kept": found.sessions,
-        "only_in_archive": len(found.gone),
-        "verified": found.verified,
+        "sessions_kept": state.sessions,
+        "only_in_archive": len(state.gone),
+        "verified": state.verified,
     }
 
 
 def _last_days(library: Library, asked: ReportRequest, now: datetime, prompts: Counter[date]) -> list[dict[str, Any]]:
-    """Prompts and costs of each of the last days, the latest last; `prompts` are those of the time asked about."""
+    """Return prompts and costs of each of the last days, the latest last; `prompts` are those of the period."""
     today = asked.local(now).date()
     first = today - timedelta(days=DAYS - 1)
     recent = replace(asked, since=now - timedelta(days=DAYS + 1), until=None)
-    costs = {row[0]: row[-1] for row in usage(library, recent, "day").rows}
+    costs = {row["day"]: row["cost_microdollars"] for row in usage(library, recent, "day").as_dicts()}
     if asked.since or asked.until:
         prompts = _days_of(count_prompts(library, recent).times, asked)
     days = [first + timedelta(days=number) for number in range(DAYS)]

@@ -1,4 +1,4 @@
-"""Tokens and costs of several people: for each of them the numbers of their own reports (`usage`)."""
+"""Tokens and costs of several people: for each, the numbers of their own `usage` reports."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PersonUsage(NamedTuple):
-    """A row of such a report."""
+    """A row of usage: one person, one name of a dimension."""
 
     person: int
     by: "SpentBy"
@@ -25,7 +25,7 @@ class PersonUsage(NamedTuple):
 
 
 def usage_of_people(sums: "PeopleSums", asked: ReportRequest, by: Sequence["SpentBy"]) -> Iterator[PersonUsage]:
-    """What each person used, by each of these dimensions. Of `asked`, the period and the time zone count."""
+    """Yield each person's usage by each of these dimensions. Of `asked`, only the period and the time zone apply."""
     since, until = start_of_quarter(asked.since), start_of_quarter(asked.until)
     clocks = _clocks(sums, asked, since or 0) if "day" in by else [(0, 0)]
     days: dict[int, str] = {}
@@ -40,4 +40,4 @@ def usage_of_people(sums: "PeopleSums", asked: ReportRequest, by: Sequence["Spen
 def _clocks(sums: "PeopleSums", asked: ReportRequest, since: int) -> list[tuple[int, int]]:
     span, first = sums.span() or UsageSpan(0, 0), since // QUARTER
     stretches = stretches_of(asked, UsageSpan(max(span.first, first), max(span.last, first)))
-    return [(one.since, one.ahead) for one in stretches]
+    return [(stretch.since, stretch.ahead) for stretch in stretches]

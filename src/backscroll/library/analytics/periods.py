@@ -35,18 +35,18 @@ class Stretch(NamedTuple):
     since: int
     until: int
     ahead: int
-    """How far its clocks are ahead of UTC."""
+    """Offset of the zone's clocks from UTC."""
 
 
 def names_in_order(groups: Mapping[str, Group], by: str, size: Callable[[Group], Any]) -> list[str]:
-    """The names of the groups of a report: the latest period first, other groups by size, the largest first."""
+    """Return the group names of a report: the latest period first, other groups by size, the largest first."""
     if by in PERIODS:
         return sorted(groups, reverse=True)
     return sorted(sorted(groups), key=lambda name: size(groups[name]), reverse=True)
 
 
 def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator[UsageByName]:
-    """The usage by period name; a period may occur more than once."""
+    """Yield the usage by period name; a period may occur more than once."""
     span = reports_about(library, ReportRequest()).usage_span() or UsageSpan(0, 0)
     stretches = stretches_of(asked, span)
     unit: TimeUnit = "hour" if by == "hour" else "day"
@@ -66,13 +66,13 @@ def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator
 
 
 def period_name(by: str, number: int) -> str:
-    """The name of a period whose first hour or day has this number, from 1970 on."""
+    """Return the name of the period whose first hour or day has this number, counted from 1970."""
     step = timedelta(hours=1) if by == "hour" else timedelta(days=1)
     return PERIODS[by](EPOCH + min(number * step, END - EPOCH)) if number else NO_TIME
 
 
 def stretches_of(asked: ReportRequest, span: UsageSpan) -> list[Stretch]:
-    """The spans between clock changes, from the first answer to the last."""
+    """Return the spans between clock changes, from the first answer to the last."""
     first, last = span
     stretches = []
     since, ahead = first, _ahead(asked, first)

@@ -1,4 +1,4 @@
-"""Prompts: how many, how long, how often the model was interrupted, and how often a prompt was repeated."""
+"""Prompts: their number and length, interruptions, and repetitions."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ COLUMNS: Final = (
 MIN_PROMPT_LENGTH: Final = 20
 """Shorter prompts are not counted as repeated: `go on`, `yes`."""
 LONGEST_TEXT: Final = 200
-"""How much of a prompt is stored."""
+"""Number of characters of a prompt that are stored."""
 
 
 @dataclass
 class PromptTotals:
-    """Sums over prompts."""
+    """Sums over prompts of a group."""
 
     lengths: list[int] = field(default_factory=list)
     queued: int = 0
@@ -31,10 +31,10 @@ class PromptTotals:
     abandoned: int = 0
     repeated: int = 0
     rework: int = 0
-    """Abandoned, repeated, or both."""
+    """Prompts that were abandoned, repeated, or both."""
 
     def row(self) -> tuple[Any, ...]:
-        """The columns."""
+        """Return the values of `COLUMNS`."""
         return (
             len(self.lengths), self.queued, sum(self.lengths), percentile(self.lengths, 0.5),
             percentile(self.lengths, 0.9), self.interruptions, self.abandoned, self.repeated,
@@ -55,33 +55,33 @@ class PromptCounts:
 
 
 def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """The report of prompts."""
-    found = count_prompts(library, asked, by)
+    """Return the report of prompts."""
+    counted = count_prompts(library, asked, by)
     facts = {
-        "total": dict(zip(COLUMNS, found.total.row(), strict=True)),
-        "chats": len(found.chats),
-        "copies": found.copies,
-        "without_time": found.without_time,
+        "total": dict(zip(COLUMNS, counted.total.row(), strict=True)),
+        "chats": len(counted.chats),
+        "copies": counted.copies,
+        "without_time": counted.without_time,
     }
     notes = [
         (
-            f"{count(len(found.total.lengths), 'prompt')} in {count(len(found.chats), 'chat')}; "
-            f"{count(found.copies, 'copy', 'copies')} not counted again"
+            f"{count(len(counted.total.lengths), 'prompt')} in {count(len(counted.chats), 'chat')}; "
+            f"{count(counted.copies, 'copy', 'copies')} not counted again"
         ),
-        "what agents were told, and slash commands, are not counted",
+        "what agents were told is not counted; slash commands are",
         f"rework: undone by a rewind, or the same text again in a chat ({MIN_PROMPT_LENGTH} characters or more)",
     ]
-    if found.without_time:
-        notes.append(f"{count(found.without_time, 'row')} without a time not included")
-    names = names_in_order(found.groups, by, lambda sums: len(sums.lengths))
-    rows = [(name, *found.groups[name].row()) for name in names]
+    if counted.without_time:
+        notes.append(f"{count(counted.without_time, 'row')} without a time not included")
+    names = names_in_order(counted.groups, by, lambda sums: len(sums.lengths))
+    rows = [(name, *counted.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 
 
 def count_prompts(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
-    """All prompts in the period."""
+    """Count all prompts in the period."""
     left_out = LeftOutRows()
-    found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], 0, 0)
+    counted = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], 0, 0)
     inside, name_of = within(asked), names_by(asked, by)
     for chat in by_chat(reports_about(library, asked).prompt_moments(), left_out):
         before: set[tuple[str, int]] = set()
@@ -90,12 +90,12 @@ def count_prompts(library: Library, asked: ReportRequest, by: str = "project") -
             size = row.size or len(start)
             text = " ".join(start.split()).casefold()
             # Only the start of a long text is stored; together with its length it identifies the text.
-            said = (text, size if len(start) >= LONGEST_TEXT else 0)
-            again = len(text) >= MIN_PROMPT_LENGTH and said in before
-            before.add(said)
+            identity = (text, size if len(start) >= LONGEST_TEXT else 0)
+            again = len(text) >= MIN_PROMPT_LENGTH and identity in before
+            before.add(identity)
             if not inside(time):
                 continue
-            for sums in (found.total, found.groups[name_of(row)]):
+            for sums in (counted.total, counted.groups[name_of(row)]):
                 if row.kind == "interruption":
                     sums.interruptions += 1
                     continue
@@ -105,7 +105,7 @@ def count_prompts(library: Library, asked: ReportRequest, by: str = "project") -
                 sums.repeated += again
                 sums.rework += row.is_abandoned or again
             if row.kind != "interruption":
-                found.chats.add(row.chat_id)
-                found.times.append(time)
-    found.without_time, found.copies = left_out.without_time, left_out.copies
-    return found
+                counted.chats.add(row.chat_id)
+                counted.times.append(time)
+    counted.without_time, counted.copies = left_out.without_time, left_out.copies
+    return counted

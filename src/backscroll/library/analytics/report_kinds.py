@@ -1,4 +1,4 @@
-"""The reports by name: how each can be grouped, and its default."""
+"""The reports by name: the groupings of each, and its default."""
 
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from backscroll.library.library import Library
 
 
 class ReportKind(NamedTuple):
-    """A report, and how it can be grouped."""
+    """A report and its groupings."""
 
     make: Callable[[Library, ReportRequest, str, int], Report]
     by: Collection[str] = ()
@@ -26,7 +26,7 @@ class ReportKind(NamedTuple):
 
 
 def report_of(library: Library, name: str, asked: ReportRequest, by: str, limit: int) -> Report:
-    """The report of a name. Only some stop at the limit by themselves; the others have all of their rows."""
+    """Return the report with a name. Only some stop at the limit by themselves; the others have all of their rows."""
     kind = KINDS[name]
     if by and by not in kind.by:
         can = f"it can be added up by {', '.join(kind.by)}" if kind.by else "leave by out"
@@ -57,4 +57,4 @@ KINDS: Final = {
     ),
     "cache": ReportKind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
 }
-"""Without `overview` and `compare`, which take other arguments."""
+"""The reports by name, without `overview` and `compare`, which take other arguments."""

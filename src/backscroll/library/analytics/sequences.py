@@ -13,16 +13,17 @@ from backscroll.store.tool_call_rows import ToolCallRow
 
 MIN_LENGTH, MAX_LENGTH = 2, 4
 LOOP: Final = 3
-"""How many failures in a row make a loop."""
+"""Number of failures in a row that make a loop."""
 ARROW: Final = " → "
 
 
 def sequences(
     library: Library, asked: ReportRequest, lengths: tuple[int, int] = (MIN_LENGTH, MAX_LENGTH), *, fold: bool = False
 ) -> Report:
-    """Tools that follow one another inside a turn, the most frequent first.
+    """Return tools that follow one another inside a turn, the most frequent first.
 
-    Every place counts where a sequence stands, so those in a row of equal tools overlap; with `fold` such a row is one.
+    Every occurrence of a sequence counts, so occurrences in a run of equal tools overlap; with `fold` such a run is one
+    call.
     """
     calls = calls_about(library, asked).tool_calls()
     begins = _turns(library, asked)
@@ -69,11 +70,11 @@ def sequences(
 
 
 def loops(library: Library, asked: ReportRequest) -> Report:
-    """Calls with the same input that failed at least `LOOP` times in a row, the longest first."""
+    """Return runs of calls with the same input that failed at least `LOOP` times in a row, the longest first."""
     calls = calls_about(library, asked).tool_calls()
-    found = sorted(_loops(calls), key=lambda run: (-len(run), run[0].time or 0, run[0].uuid or ""))
+    runs = sorted(_loops(calls), key=lambda run: (-len(run), run[0].time or 0, run[0].uuid or ""))
     rows = []
-    for run in found:
+    for run in runs:
         first, last = run[0], run[-1]
         times = (utc_text(first.time), utc_text(last.time))
         kind = first.signature or ("denied" if first.state == "denied" else "")
@@ -88,13 +89,13 @@ def loops(library: Library, asked: ReportRequest) -> Report:
 
 
 def _loops(calls: list[ToolCallRow]) -> list[list[ToolCallRow]]:
-    found = []
+    loops_of_calls = []
     for thread in threads_of(calls):
         for _, run in groupby(thread, key=_sameness):
             tries = list(run)
             if tries[0].state in FAILED and len(tries) >= LOOP:
-                found.append(tries)
-    return found
+                loops_of_calls.append(tries)
+    return loops_of_calls
 
 
 def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
@@ -102,7 +103,7 @@ def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
 
 
 def _turns(library: Library, asked: ReportRequest) -> dict[tuple[int, bool], list[int]]:
-    """Where turns start in each file, and among the rows of its agents."""
+    """Return the rows where turns start, by file, separately for the rows of its agents."""
     begins: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for start in library.reader.reports(asked.query).turn_starts():
         begins[start.file, start.is_sidechain].append(start.number)

@@ -1,21 +1,21 @@
-"""What a period cost, what changed against the period before, and why.
+"""The cost of a period, its change from the period before, and the reasons.
 
-Everything comes from single answers, each counted once, so that whatever is filtered still adds up. An answer that
-calls several tools is divided among them by the number of calls. A turn is a prompt and every answer until the next
-prompt in its chat, agents included.
+Everything comes from single answers, each counted once, so that filtered sums still add up. An answer that calls
+several tools is divided among them by the number of calls. A turn is a prompt and every answer until the next prompt in
+its chat, agents included.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.cost_parts import CostParts, cost_parts, divided_by
-from backscroll.library.analytics.reports import QUARTER, ReportRequest, start_of_quarter
+from backscroll.library.analytics.reports import QUARTER, ReportRequest, reports_about, start_of_quarter
 from backscroll.library.analytics.spend_periods import (
     DAY,
     PACE_DAYS,
@@ -23,6 +23,7 @@ from backscroll.library.analytics.spend_periods import (
     SpendPeriod,
     forecast,
 )
+from backscroll.library.analytics.unrecorded import Unrecorded, unrecorded_requests
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.prices import Prices
@@ -35,12 +36,13 @@ DIMENSIONS: Final = ("model", "project", "chat", "agent", "tool")
 MAIN: Final = "main"
 """The name of the main conversation among agents."""
 NO_TOOL: Final = "none"
-"""The name of no tool among tools."""
+"""The name among tools for answers that call none."""
 UNKNOWN: Final = "-"
+NONE_UNRECORDED: Final = Unrecorded(())
 
 
 class SpendFilter(NamedTuple):
-    """Which answers count: of each dimension one name, or all."""
+    """The answers that count: one name of each dimension, or all."""
 
     model: str = ""
     project: str = ""
@@ -55,7 +57,7 @@ class SpendFilter(NamedTuple):
 
 
 class ToolShare(NamedTuple):
-    """A tool, and its part of the calls of an answer: from which call on, how many, of how many."""
+    """A tool and its share of an answer's calls: the number of its first call, its calls, and all calls."""
 
     tool: str
     start: int
@@ -63,12 +65,12 @@ class ToolShare(NamedTuple):
     of: int
 
     def share(self, number: int) -> int:
-        """Its part of a number. The parts of all tools add up to the number."""
+        """Return the tool's part of a number. The parts of all tools add up to the number."""
         return number * (self.start + self.calls) // self.of - number * self.start // self.of
 
 
 class SpentItem(NamedTuple):
-    """An answer with what its cost pays for, and the tools that it calls."""
+    """An answer with the parts of its cost, and the tools that it calls."""
 
     answer: SpentAnswer
     parts: CostParts
@@ -81,12 +83,12 @@ class SpentItem(NamedTuple):
 
 
 class Spending:
-    """What some answers add up to. Only totals know what the cost pays for."""
+    """Sums over answers. Only totals have the parts of the cost."""
 
-    __slots__ = ("answers", "cost", "output", "parts", "tokens", "unpriced")
+    __slots__ = ("answers", "cost", "output", "parts", "placeholders", "tokens", "unpriced")
 
     def __init__(self) -> None:
-        self.answers = self.cost = self.tokens = self.output = self.unpriced = 0
+        self.answers = self.cost = self.tokens = self.output = self.unpriced = self.placeholders = 0
         self.parts: defaultdict[str, int] = defaultdict(int)
 
     def add(self, items: Sequence[SpentItem]) -> None:
@@ -95,18 +97,19 @@ class Spending:
         costs = [item.answer.cost for item in items]
         self.cost += sum(cost for cost in costs if cost)
         self.unpriced += costs.count(None)
+        self.placeholders += sum([not answer.is_final for answer, _, _ in items])
         output = sum([item.answer.output for item in items])
         self.output += output
-        self.tokens += output + sum([one.input + one.cache_read + one.cache_write for one, _, _ in items])
+        self.tokens += output + sum([answer.input + answer.cache_read + answer.cache_write for answer, _, _ in items])
 
     def explain(self, item: SpentItem) -> None:
-        """Add what the cost of an answer pays for."""
+        """Add the parts of an answer's cost."""
         for name, cost in item.parts.items():
             self.parts[name] += cost
 
 
 class SpendGroup(NamedTuple):
-    """What one name of a dimension cost, and what it cost in the period before."""
+    """The cost of one name of a dimension, now and in the period before."""
 
     name: str
     title: str
@@ -114,13 +117,18 @@ class SpendGroup(NamedTuple):
     before: Spending
 
     @property
+    def is_comparable(self) -> bool:
+        """Whether neither cost is a lower bound."""
+        return not self.now.placeholders and not self.before.placeholders
+
+    @property
     def change(self) -> int:
-        """Nanodollars more than before."""
-        return self.now.cost - self.before.cost
+        """Nanodollars more than before; 0 if either cost is a lower bound."""
+        return self.now.cost - self.before.cost if self.is_comparable else 0
 
 
 class SpentTurn(NamedTuple):
-    """A prompt, and the answers until the next."""
+    """A prompt, and the answers until the next, with all of the agents that began in it."""
 
     chat: str
     prompt: TypedPrompt | None
@@ -129,8 +137,13 @@ class SpentTurn(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """Nanodollars."""
+        """The cost in nanodollars."""
         return sum(item.cost for item in self.items)
+
+    @property
+    def agents_cost(self) -> int:
+        """The agents' part of the cost."""
+        return sum(item.cost for item in self.items if item.answer.agent)
 
 
 @dataclass
@@ -146,17 +159,24 @@ class Spend:
     items: list[SpentItem]
     """The answers of the period, in order of time."""
     chats: dict[str, list[SpentItem]]
-    """The same by chat."""
+    """The answers of the period by chat."""
     turns: list[SpentTurn]
-    """The most expensive first."""
+    """The turns of the period, the most expensive first."""
     forecast: Forecast
     titles: dict[str, str] = field(default_factory=dict)
     prompts: int = 0
     prompts_before: int = 0
+    unrecorded: Unrecorded = NONE_UNRECORDED
+    """Requests without a record in the period: in no sum, and of no agent, tool or turn."""
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether there is a period before, and neither cost is a lower bound."""
+        return self.period.before is not None and not self.total.placeholders and not self.before.placeholders
 
 
 def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: SpendFilter, now: datetime) -> Spend:
-    """The spending of a period. Of `asked`, the query and the time zone count."""
+    """Return the spending of a period. Of `asked`, only the query and the time zone apply."""
     today = asked.local(now)
     starts = [period.before[0] if period.before else period.since, today.replace(day=1), today - (PACE_DAYS + 1) * DAY]
     first = None if period.since is None else _midnight(min(filter(None, starts)))
@@ -167,7 +187,7 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
     chats: dict[str, list[SpentItem]] = defaultdict(list)
     for item in current:
         chats[item.answer.chat or UNKNOWN].append(item)
-    names = {**titles, **{one.agent: one.text for one in prompts if one.agent}}
+    names = {**titles, **{prompt.agent: prompt.text for prompt in prompts if prompt.agent}}
     return Spend(
         period,
         only,
@@ -179,34 +199,43 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
         turns_of(chats, prompts),
         _forecast(items, asked, now, reports.usage_span()),
         titles,
-        *(_typed(some, prompts, is_in) for some, is_in in ((current, period.has), (earlier, period.had))),
+        _typed(current, only, prompts, period.has),
+        _typed(earlier, only, prompts, period.had),
+        _unrecorded(library, asked, period, only),
     )
 
 
+def _unrecorded(library: Library, asked: ReportRequest, period: SpendPeriod, only: SpendFilter) -> Unrecorded:
+    if only.agent or only.tool:
+        return NONE_UNRECORDED
+    reports = reports_about(library, replace(asked, since=period.since, until=period.until))
+    return unrecorded_requests(reports).matching(**only.chosen)
+
+
 def turns_of(chats: dict[str, list[SpentItem]], prompts: Iterable[TypedPrompt]) -> list[SpentTurn]:
-    """The turns of some answers, the most expensive first."""
+    """Return the turns of some answers, the most expensive first."""
     typed: dict[str, list[TypedPrompt]] = defaultdict(list)
     for prompt in prompts:
-        if not prompt.in_agent and prompt.time is not None and prompt.chat in chats:
+        if prompt.starts_turn and not prompt.in_agent and prompt.time is not None and prompt.chat in chats:
             typed[prompt.chat].append(prompt)
     turns = []
     for chat, items in chats.items():
         known = typed[chat]
         starts = [prompt.time or 0 for prompt in known]
-        found: dict[int, list[SpentItem]] = defaultdict(list)
+        by_turn: dict[int, list[SpentItem]] = defaultdict(list)
         for item in items:
-            found[bisect_right(starts, item.answer.time or 0) - 1].append(item)
-        turns += [SpentTurn(chat, known[at] if at >= 0 else None, some) for at, some in found.items()]
+            by_turn[bisect_right(starts, item.answer.begun or 0) - 1].append(item)
+        turns += [SpentTurn(chat, known[at] if at >= 0 else None, some) for at, some in by_turn.items()]
     return sorted(turns, key=lambda turn: (-turn.cost, turn.items[0].answer.message))
 
 
 def names_of(dimension: str, item: SpentItem) -> str:
-    """The name of an answer in a dimension other than `tool`."""
+    """Return the name of an answer in a dimension other than `tool`."""
     return getattr(item.answer, dimension) or (MAIN if dimension == "agent" else UNKNOWN)
 
 
 def costs_by_day(items: Iterable[SpentItem], asked: ReportRequest) -> dict[date, int]:
-    """Nanodollars by local day; answers without a time are left out."""
+    """Return nanodollars by local day; answers without a time are left out."""
     costs: dict[date, int] = defaultdict(int)
     days: dict[int, date] = {}
     for item in items:
@@ -222,10 +251,10 @@ def costs_by_day(items: Iterable[SpentItem], asked: ReportRequest) -> dict[date,
 def _items(
     reports: Reports, only: SpendFilter, prices: Prices, period: SpendPeriod
 ) -> tuple[list[SpentItem], list[SpentItem], list[SpentItem]]:
-    """The answers; those of the period, and those of the period before."""
+    """Return three lists of answers: all, those of the period, and those of the period before."""
     calls: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for one in reports.answer_tools():
-        calls[one.message].append((one.tool or UNKNOWN, one.calls))
+    for used_tool in reports.answer_tools():
+        calls[used_tool.message].append((used_tool.tool or UNKNOWN, used_tool.calls))
     chosen = [(name, value) for name, value in only.chosen.items() if name != "tool"]
     items, current, earlier = [], [], []
     for answer in reports.spent_answers():
@@ -249,7 +278,7 @@ def _items(
 
 
 def part_of(item: SpentItem, share: ToolShare) -> SpentItem:
-    """What of an answer falls to a tool."""
+    """Return a tool's part of an answer."""
     if share.calls == share.of:
         return item
     answer = item.answer
@@ -293,8 +322,8 @@ def _groups(
         for name, some in named.items():
             groups[name].add(some)
     now, before = sums
-    found = [SpendGroup(name, titles.get(name, ""), now[name], before[name]) for name in {**now, **before}]
-    return sorted(found, key=lambda group: (-group.now.cost, -group.before.cost, -group.now.tokens, group.name))
+    spend_groups = [SpendGroup(name, titles.get(name, ""), now[name], before[name]) for name in {**now, **before}]
+    return sorted(spend_groups, key=lambda group: (-group.now.cost, -group.before.cost, -group.now.tokens, group.name))
 
 
 def _sum_items(items: Sequence[SpentItem]) -> Spending:
@@ -306,17 +335,23 @@ def _sum_items(items: Sequence[SpentItem]) -> Spending:
 
 
 def _prompts(reports: Reports) -> list[TypedPrompt]:
-    """The prompts in order of time, each once: copies in other files are later."""
-    found: dict[str, TypedPrompt] = {}
+    """Return the prompts in order of time, each once: copies in other files are later."""
+    first_copies: dict[str, TypedPrompt] = {}
     for prompt in reports.typed_prompts():
-        found.setdefault(prompt.uuid, prompt)
-    return list(found.values())
+        first_copies.setdefault(prompt.uuid, prompt)
+    return list(first_copies.values())
 
 
-def _typed(items: list[SpentItem], prompts: list[TypedPrompt], is_in: Callable[[int | None], bool]) -> int:
-    """How many prompts were typed in the chats of these answers, in their period."""
+def _typed(
+    items: list[SpentItem], only: SpendFilter, prompts: list[TypedPrompt], is_in: Callable[[int | None], bool]
+) -> int:
+    """Return the number of prompts typed in the period; with a filter, only in the chats of these answers."""
     chats = {item.answer.chat for item in items}
-    return sum(1 for one in prompts if not one.in_agent and one.chat in chats and is_in(one.time))
+    is_all = not any(value for _, value in only.chosen.items())
+    return sum(
+        1 for prompt in prompts
+        if not prompt.in_agent and prompt.time is not None and (is_all or prompt.chat in chats) and is_in(prompt.time)
+    )  # fmt: skip
 
 
 def _forecast(items: list[SpentItem], asked: ReportRequest, now: datetime, span: UsageSpan | None) -> Forecast:

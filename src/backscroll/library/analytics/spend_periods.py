@@ -10,7 +10,7 @@ from typing import Final
 from backscroll.library.analytics.reports import start_of_quarter
 
 DEFAULT_SINCE: Final = "7d"
-"""Where neither a start nor an end is given: a week can be compared with the one before."""
+"""The start if neither a start nor an end is given: a week can be compared with the one before."""
 DAY: Final = timedelta(days=1)
 PACE_DAYS: Final = 14
 """The forecast uses the average of this many full days, or of all if there are fewer."""
@@ -20,14 +20,14 @@ LEAST_DAYS: Final = 7
 
 @dataclass(frozen=True)
 class SpendPeriod:
-    """A period, and the one that it is compared with."""
+    """A period, and the period that it is compared with."""
 
     since: datetime | None
-    """None: from the first answer on."""
+    """Start of the period; None if it begins with the first answer."""
     until: datetime | None
-    """None: it is still running."""
+    """End of the period; None if it is still running."""
     before: tuple[datetime, datetime] | None = None
-    """As long as the period until now. None if there is nothing before."""
+    """As long as the period until now. None if there is nothing to compare with."""
 
     def has(self, time: int | None) -> bool:
         """Whether an answer is in the period, to the quarter of an hour, as in all reports."""
@@ -44,7 +44,7 @@ class SpendPeriod:
 
 
 def compared_period(since: datetime | None, until: datetime | None, now: datetime) -> SpendPeriod:
-    """The period with the one before it: moved back by whole days, or by its length if it is shorter than a day.
+    """Return the period with the one before it: moved back by whole days, or by its length if it is shorter than a day.
 
     A period that is still running is compared with one that ends at the same time of day as now.
     """
@@ -59,7 +59,7 @@ def compared_period(since: datetime | None, until: datetime | None, now: datetim
 
 @dataclass(frozen=True)
 class Forecast:
-    """An estimate of what the current month will have cost at its end; money in nanodollars."""
+    """An estimate of the current month's cost at its end; money in nanodollars."""
 
     month: date
     days: int
@@ -67,16 +67,16 @@ class Forecast:
     days_in_month: int
     so_far: int
     pace_days: int
-    """How many full days there are to go by, `PACE_DAYS` at most."""
+    """Number of full days that the pace is based on, `PACE_DAYS` at most."""
     pace: int | None
-    """A day, on average of these; None if they are fewer than `LEAST_DAYS`."""
+    """Average cost of these days; None if they are fewer than `LEAST_DAYS`."""
     at_end: int | None
 
 
 def forecast(costs: Mapping[date, int], today: date, part_of_today: float, first: date | None) -> Forecast:
-    """The cost of the month at its end, if every day costs what the last ones did; `costs` are nanodollars by day.
+    """Estimate the cost of the month at its end from the pace of the last days; `costs` are nanodollars by day.
 
-    `part_of_today` is how much of today is over, `first` the day of the first answer of all.
+    `part_of_today` is the part of today that is over, `first` the day of the first answer of all.
     """
     month = today.replace(day=1)
     following = (month + 32 * DAY).replace(day=1)
@@ -90,7 +90,7 @@ def forecast(costs: Mapping[date, int], today: date, part_of_today: float, first
 
 
 def _moved(moment: datetime, step: timedelta) -> datetime:
-    """Earlier by whole calendar days, at the same time of day, even across a clock change."""
+    """Return a moment moved back by whole calendar days, at the same time of day, even across a clock change."""
     try:
         return moment - step
     except OverflowError:

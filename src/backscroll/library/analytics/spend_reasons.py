@@ -1,4 +1,4 @@
-"""Why something cost what it cost: the largest parts of its cost, in words and numbers. Pure."""
+"""Reasons for a cost: its largest parts, in words and numbers. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -10,18 +10,18 @@ from backscroll.library.analytics.wording import count
 
 MAX_REASONS: Final = 3
 LEAST_SHARE: Final = 0.12
-"""A part of less than this share of the cost explains nothing."""
+"""A part with a smaller share of the cost explains nothing."""
 LONG_OUTPUT: Final = 4_000
-"""Tokens of an answer that is called long."""
+"""Output tokens from which an answer is called long."""
 MINUTE: Final = 60 * 1_000_000
 
 
 class Reason(NamedTuple):
-    """A part of a cost, and what it comes from."""
+    """A part of a cost, and its cause."""
 
     part: str
     cost: int
-    """Nanodollars."""
+    """The cost in nanodollars."""
     share: float
     text: str
 
@@ -32,7 +32,7 @@ class Reason(NamedTuple):
 
 
 def reasons(items: Sequence[SpentItem]) -> list[Reason]:
-    """The parts that explain the cost of some answers, the largest first; none if nothing has a price."""
+    """Return the parts that explain the cost of some answers, the largest first; none if nothing has a price."""
     parts: dict[str, int] = {}
     for item in items:
         for name, cost in item.parts.items():
@@ -75,9 +75,9 @@ def _again(cause: str) -> Callable[[Sequence[SpentItem]], str]:
             length = f"of {pause(longest)}" if len(hit) == 1 else f"of up to {pause(longest)}"
             return f"{pauses} {length} outlasted the cache: {lost} were written to it again"
         if cause == "switch":
-            changes = dict.fromkeys(f"{short_model(one.model_before)} → {short_model(one.model)}" for one in hit)
-            shown = ", ".join(list(changes)[:2]) + (" …" if len(changes) > 2 else "")
-            return f"{count(len(hit), 'model change')} ({shown}): {lost} were written to the cache again"
+            changes = dict.fromkeys(f"{short_model(after.model_before)} → {short_model(after.model)}" for after in hit)
+            examples = ", ".join(list(changes)[:2]) + (" …" if len(changes) > 2 else "")
+            return f"{count(len(hit), 'model change')} ({examples}): {lost} were written to the cache again"
         return f"{lost} were not in the cache any more, {count(len(hit), 'time')} without a pause"
 
     return text
@@ -86,8 +86,8 @@ def _again(cause: str) -> Callable[[Sequence[SpentItem]], str]:
 def _output(items: Sequence[SpentItem]) -> str:
     written = [item.answer.output for item in _own(items)]
     long = sum(1 for size in written if size >= LONG_OUTPUT)
-    told = f"{tokens(sum(written))} of answers, thinking and tool input"
-    return told + (f"; {count(long, 'answer')} of {tokens(LONG_OUTPUT)} or more" if long else "")
+    output = f"{tokens(sum(written))} of answers, thinking and tool input"
+    return output + (f"; {count(long, 'answer')} of {tokens(LONG_OUTPUT)} or more" if long else "")
 
 
 def _agents(items: Sequence[SpentItem]) -> str:
@@ -109,14 +109,14 @@ def _own(items: Sequence[SpentItem]) -> list[SpentItem]:
 
 
 def tokens(number: float) -> str:
-    """`950 tokens`, `12k tokens`, `1.2M tokens`."""
+    """Format a number of tokens: `950 tokens`, `12k tokens`, `1.2M tokens`."""
     if number >= 999_500:
         return f"{number / 1e6:,.1f}M tokens"
     return f"{number / 1e3:,.0f}k tokens" if number >= 1_000 else count(round(number), "token")
 
 
 def pause(time: int) -> str:
-    """A pause, to the minute, hour or day."""
+    """Format a pause, to the minute, hour or day."""
     minutes = time / MINUTE
     if minutes < 90:
         return f"{minutes:.0f} min"
@@ -134,4 +134,4 @@ TEXTS: Final[dict[str, Callable[[Sequence[SpentItem]], str]]] = {
     "uncached": _uncached,
     "searches": _searches,
 }
-"""What each part comes from."""
+"""A function that describes the cause of each part."""

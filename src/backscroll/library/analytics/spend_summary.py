@@ -1,22 +1,26 @@
-"""What changed between two periods, in sentences. Pure."""
+"""Changes between two periods, in sentences. Pure."""
 
 from typing import Final
 
 from backscroll.conversation.model_names import short_model
 from backscroll.library.analytics.cost_parts import PARTS
-from backscroll.library.analytics.spend import Spend, SpendGroup
+from backscroll.library.analytics.spend import Spend, SpendGroup, Spending
 from backscroll.library.analytics.wording import count
 
 LARGE: Final = 0.25
-"""Named is who makes at least this part of the difference."""
+"""A group is named if it makes at least this part of the difference."""
 CENT: Final = 10_000_000
 
 
 def headline(found: Spend) -> str:
-    """The cost against the period before."""
+    """Describe the cost against the period before."""
     now, before = found.total.cost, found.before.cost
     if found.period.before is None:
-        return f"{money(now)} in {count(found.total.answers, 'answer')}"
+        return f"{least(found.total)} in {count(found.total.answers, 'answer')}"
+    if not found.is_comparable and before:
+        return f"{least(found.total)}; {least(found.before)} in the period before; lower bounds are not compared"
+    if not found.is_comparable:
+        return f"{least(found.total)}; the period before cost nothing"
     if abs(now - before) < CENT:
         return f"{money(now)}, as much as in the period before"
     if not before:
@@ -27,9 +31,9 @@ def headline(found: Spend) -> str:
 
 
 def what_changed(found: Spend) -> list[str]:
-    """Where the difference comes from, the most important first; nothing if there is no difference to speak of."""
+    """List the sources of the difference, the most important first; empty if the difference is negligible."""
     difference = found.total.cost - found.before.cost
-    if found.period.before is None or abs(difference) < CENT or not found.before.cost:
+    if not found.is_comparable or abs(difference) < CENT or not found.before.cost:
         return []
     return [*_prompts(found), *_parts(found, difference), *_movers(found, difference)]
 
@@ -48,26 +52,26 @@ def _prompts(found: Spend) -> list[str]:
 def _parts(found: Spend, difference: int) -> list[str]:
     changes = {name: found.total.parts[name] - found.before.parts[name] for name in PARTS}
     largest = sorted(changes, key=lambda name: -abs(changes[name]))[:3]
-    told = [
+    changed = [
         f"{PARTS[name].lower()} {signed(changes[name])}"
         for name in largest
         if abs(changes[name]) >= max(CENT, 0.15 * abs(difference))
     ]
-    return [f"what the money paid for: {', '.join(told)}"] if told else []
+    return [f"what the money paid for: {', '.join(changed)}"] if changed else []
 
 
 def _movers(found: Spend, difference: int) -> list[str]:
-    told = []
+    sentences = []
     for dimension in ("project", "model"):
         groups = found.groups[dimension]
         moved = [group for group in groups if abs(group.change) >= max(CENT, LARGE * abs(difference))]
         if len(groups) < 2 or not moved:
             continue
         most = max(moved, key=lambda group: abs(group.change))
-        told.append(
+        sentences.append(
             f"{dimension} {_name(dimension, most)}: {money(most.now.cost)} instead of {money(most.before.cost)}"
         )
-    return told
+    return sentences
 
 
 def _name(dimension: str, group: SpendGroup) -> str:
@@ -76,13 +80,18 @@ def _name(dimension: str, group: SpendGroup) -> str:
     return "/".join(group.name.rstrip("/").split("/")[-2:]) or group.name
 
 
+def least(sums: Spending) -> str:
+    """Format the cost of answers, with `≥` if the final output count of one of them is not known."""
+    return f"{'≥ ' if sums.placeholders else ''}{money(sums.cost)}"
+
+
 def money(nano: float) -> str:
-    """Nanodollars as dollars and cents."""
+    """Format nanodollars as dollars and cents."""
     return f"${nano / 1e9:,.2f}"
 
 
 def signed(nano: int) -> str:
-    """The same as a difference."""
+    """Format nanodollars as a difference, with a sign."""
     return f"{'+' if nano >= 0 else '-'}{money(abs(nano))}"
 
 

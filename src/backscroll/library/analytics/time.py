@@ -1,8 +1,8 @@
-"""Where the time went: working, waiting on the model, on tools, on the human; and how long turns take.
+"""Time of chats: working, waiting on the model, on tools, on the human; and the length of turns.
 
-Along a chat, by the rows' times: what lies between two rows belongs to the one that ends it. An answer ends a wait for
-the model, a result one for a tool, something typed one for the human. A chat whose sessions ran side by side has each
-moment once; chats that ran side by side have each their own.
+Measured along a chat, by the rows' times: the time between two rows belongs to the later one. An answer ends a wait for
+the model, a result ends one for a tool, typed input ends one for the human. A chat whose sessions ran side by side
+counts each moment once; chats that ran side by side count separately.
 """
 
 from collections import defaultdict
@@ -49,22 +49,22 @@ class TimeTotals:
     turns: list[int] = field(default_factory=list)
 
     def spend(self, part: str, time: int) -> None:
-        """Add to an activity."""
+        """Add time to an activity."""
         setattr(self, part, getattr(self, part) + time)
 
     def add(self, other: "TimeTotals") -> None:
-        """Add all of another."""
+        """Add all times and turns of another group."""
         for part in PARTS:
             self.spend(part, getattr(other, part))
         self.turns += other.turns
 
     @property
     def active(self) -> int:
-        """All but the pauses."""
+        """All time except pauses."""
         return self.model + self.tools + self.human + self.other
 
     def row(self) -> tuple[Any, ...]:
-        """The columns, in seconds."""
+        """Return the values of `COLUMNS`, in seconds."""
         parts = (self.active, self.model, self.tools, self.human, self.other, self.away)
         turns = [turn / SECOND for turn in self.turns]
         return (len(turns), *(round(part / SECOND) for part in parts), percentile(turns, 0.5), percentile(turns, 0.9))
@@ -72,7 +72,7 @@ class TimeTotals:
 
 @dataclass
 class MeasuredTime:
-    """The time of all chats, and by group."""
+    """The time of all chats, and of each group."""
 
     total: TimeTotals
     groups: dict[str, TimeTotals]
@@ -83,7 +83,7 @@ class MeasuredTime:
 
 
 def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """The report of time."""
+    """Return the report of time."""
     timed = measure(library, asked, by)
     total = timed.total
     facts = {
@@ -112,13 +112,13 @@ def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> R
 
 
 def measure(library: Library, asked: ReportRequest, by: str = "project", model: str | None = None) -> MeasuredTime:
-    """Add up the time; with `model`, only that of models whose name has this in it."""
+    """Add up the time; with `model`, only that of models whose name contains it."""
     left_out = LeftOutRows()
     timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, 0, 0)
     name_of, inside = names_by(asked, by), within(asked)
 
     def group_of(row: ChatMoment) -> TimeTotals | None:
-        """Where a row counts; None if it is not asked about."""
+        """Return the group of a row; None if the row is out of scope."""
         is_asked = inside(time_of(row)) and (model is None or model in (row.model or ""))
         return timed.groups[name_of(row)] if is_asked else None
 
@@ -167,7 +167,7 @@ def _end_turn(group_of: Callable[[ChatMoment], TimeTotals | None], begun: ChatMo
 
 
 def _with_models(rows: list[ChatMoment]) -> list[ChatMoment]:
-    """Every row with its model: that of the next answer in its turn, otherwise of the previous one."""
+    """Return the rows, each with its model: that of the next answer in its turn, otherwise of the previous one."""
     model: str | None = None
     named: list[ChatMoment] = []
     for row in reversed(rows):

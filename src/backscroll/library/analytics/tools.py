@@ -1,4 +1,4 @@
-"""Tool calls: how many, how they ended, how long they took, and the size of input and output."""
+"""Tool calls: their number, end states, durations, and the size of input and output."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -19,7 +19,7 @@ DIMENSIONS: Final[dict[str, ToolCallDimension]] = {
     "project": "project",
     "model": "model",
 }
-"""What the store adds up for each."""
+"""The dimension that the store adds up for each of ours."""
 MEASURES: Final = (
     "calls",
     "errors",
@@ -33,11 +33,11 @@ MEASURES: Final = (
     "input_bytes",
     "output_characters",
 )
-"""The measures of each row. The share is of the calls that ran."""
+"""The measures of each row. `error_share` is of the calls that ran."""
 
 
 class ToolTotals:
-    """Sums over calls."""
+    """Sums over tool calls of a group."""
 
     def __init__(self) -> None:
         self.calls = self.input = self.output = self.copies = self.backwards = self.too_long = self.untimed = 0
@@ -45,7 +45,7 @@ class ToolTotals:
         self.took: list[int] = []
 
     def add(self, sums: CallSums) -> None:
-        """Add calls."""
+        """Add sums of calls."""
         self.calls += sums.calls
         self.copies += sums.copies
         self.input += sums.input
@@ -60,14 +60,19 @@ class ToolTotals:
         self.too_long += len(timed) - end
         self.took += timed[first:end]
 
+    @property
+    def ran(self) -> int:
+        """Number of calls that ran and have a result."""
+        return self.states[CallState.ERROR] + self.states[CallState.DONE]
+
     def row(self) -> tuple[Any, ...]:
-        """The measures."""
+        """Return the values of `MEASURES`."""
         self.took.sort()
         errors = self.states[CallState.ERROR]
         return (
             self.calls,
             errors,
-            share(errors, errors + self.states[CallState.DONE]),
+            share(errors, self.ran),
             self.states[CallState.DENIED],
             self.states[CallState.INTERRUPTED],
             self.states[CallState.MISSING],
@@ -80,7 +85,7 @@ class ToolTotals:
 
 
 def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
-    """The calls by a dimension, the most frequent first."""
+    """Return the calls by a dimension, the most frequent first."""
     groups: dict[str, ToolTotals] = defaultdict(ToolTotals)
     total = ToolTotals()
     reports = calls_about(library, asked)
@@ -112,6 +117,7 @@ def _seconds(took: float | None) -> float | None:
 def _notes(total: ToolTotals, by: str, live: int) -> list[str]:
     notes = [
         f"{count(total.calls, 'call')}, each counted once; {count(total.copies, 'copy', 'copies')} not counted again",
+        f"failed %: of the {count(total.ran, 'call')} that ran and have a result",
         f"{count(len(total.took), 'duration')}, from call to result, including waits for permission",
     ]
     left_out = [

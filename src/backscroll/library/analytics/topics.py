@@ -1,8 +1,8 @@
-"""What chats are about: words that stand out in a project or period, compared with everything else.
+"""Topics of chats: words that stand out in a project or period, compared with everything else.
 
 The words are those of prompts and titles. A word stands out where more of the prompts have it than elsewhere: words are
-ranked by the logarithm of the odds of the two, divided by its standard error. Both sides are drawn towards the share
-in everything, so that a word that was said two or three times does not come before one that was said often.
+ranked by the logarithm of the odds of the two, divided by its standard error. Both sides are drawn towards the share in
+everything, so that a word with two or three uses does not come before a frequent one.
 """
 
 import re
@@ -24,17 +24,17 @@ from backscroll.query.words import normal, split_scripts, unspaced_words
 DIMENSIONS: Final = ("project", "week", "month")
 COLUMNS: Final = ("word", "chats", "prompts", "here_share", "elsewhere_share", "score")
 WORDS: Final = 10
-"""How many words a group has at most."""
+"""Largest number of words of a group."""
 LEAST_CHATS: Final = 2
-"""What is said in one chat only may be a name that was pasted."""
+"""A word in one chat only may be a name that was pasted."""
 LEAST_SCORE: Final = 1.0
-"""What is below may well be chance."""
+"""Words with a lower score may well be chance."""
 PRIOR: Final = 10.0
-"""So many prompts with the share of everything are added to both sides."""
+"""Number of prompts with the share of everything that are added to both sides."""
 
 
 class PromptWords(NamedTuple):
-    """The words of a prompt, and of its chat's title if it is the first."""
+    """The words of a prompt, and of its chat's title if it is the chat's first."""
 
     chat: str
     project: str
@@ -54,7 +54,7 @@ class TopicWord(NamedTuple):
 
 
 def topics(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """The words that stand out in each group, those that do so most first."""
+    """Return the words that stand out in each group, the clearest first."""
     titles = library.titles()
     every = list(_prompts(library, ReportRequest(), titles))
     is_all = asked.query is None and asked.since is None and asked.until is None
@@ -71,7 +71,7 @@ def topics(library: Library, asked: ReportRequest, by: str = "project") -> Repor
 
 
 def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int) -> list[TopicWord]:
-    """The words of a group that stand out among all of them, of which `counted` has the prompts of each word."""
+    """Return the words that stand out in a group; `counted` has the number of prompts with each word, of all groups."""
     here: Counter[str] = Counter()
     chats: dict[str, set[str]] = defaultdict(set)
     size = 0
@@ -83,19 +83,19 @@ def standing_out(group: Iterable[PromptWords], counted: Counter[str], whole: int
     other = whole - size
     if not other:
         return []
-    found = []
+    topic_words = []
     for word, number in here.items():
         if len(chats[word]) < LEAST_CHATS:
             continue
         rest = counted[word] - number
         score = log_odds(number, size, rest, other)
         if score >= LEAST_SCORE:
-            found.append(TopicWord(word, len(chats[word]), number, number / size, rest / other, score))
-    return sorted(found, key=lambda one: (-one.score, one.word))[:WORDS]
+            topic_words.append(TopicWord(word, len(chats[word]), number, number / size, rest / other, score))
+    return sorted(topic_words, key=lambda topic: (-topic.score, topic.word))[:WORDS]
 
 
 def log_odds(here: int, size: int, rest: int, other: int) -> float:
-    """How clearly `here` of `size` are a larger share than `rest` of `other`; negative if they are a smaller one."""
+    """Return how clearly `here` of `size` is a larger share than `rest` of `other`; negative if it is smaller."""
     share = (here + rest) / (size + other)
     if share in (0, 1):
         return 0.0
@@ -106,7 +106,7 @@ def log_odds(here: int, size: int, rest: int, other: int) -> float:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The words that tell a topic: no little words, no paths, no tags, no numbers."""
+    """Yield the words that show a topic: no little words, no paths, no tags, no numbers."""
     for token in TOKEN.findall(fold(normal(PATHS.sub(" ", MARKS.sub(" ", text))))):
         for part, is_unspaced in split_scripts(token):
             if is_unspaced:
@@ -149,9 +149,9 @@ TALK: Final = frozenset(
     "actually another both good great hmm instead keep like look looks maybe need okay one really right see sure thank "
     "thanks think two want well yeah yep yes".split()
 )
-"""Words of every talk. A search may be about them; a topic is not."""
+"""Words of all conversations. A search may be about them; a topic is not."""
 TOKEN: Final = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
 MARKS: Final = re.compile(r"<[^<>\n]{1,80}>|\[(?:Image|Pasted)[^\]\n]*\]")
-"""Tags, and what stands for a picture or a pasted text."""
+"""Tags, and placeholders of pictures and pasted texts."""
 PATHS: Final = re.compile(r"\S*[/\\]\S*")
-"""Addresses, too."""
+"""Paths and web addresses."""

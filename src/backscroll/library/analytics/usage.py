@@ -7,6 +7,7 @@ from typing import Final, cast
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.periods import PERIODS, names_in_order, usage_by_period
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
+from backscroll.library.analytics.unrecorded import unrecorded_note, unrecorded_requests
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
@@ -20,8 +21,9 @@ MEASURES: Final = (
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
     "cost_microdollars",
+    "placeholders",
 )
-"""The measures of each row."""
+"""The measures of each row. With placeholders (answers without a final output count) some are lower bounds."""
 DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web_fetches")
 """Additional measures of the total."""
 
@@ -35,33 +37,40 @@ class UsageTotals:
         self.sums = UsageSums()
 
     def add(self, sums: UsageSums) -> None:
-        """Add a row."""
+        """Add a usage row."""
         self.sums = UsageSums._make(map(add, self.sums, sums))
 
     @property
     def messages(self) -> int:
-        """Number of answers."""
+        """The number of answers."""
         return self.sums.messages
 
     @property
     def microdollars(self) -> int | None:
-        """Their cost; None if nothing has a price."""
+        """The cost of the answers; None if nothing has a price."""
         return None if self.sums.unpriced == self.messages else microdollars(self.sums.cost)
 
     def row(self) -> tuple[int | None, ...]:
-        """The measures."""
+        """Return the values of `MEASURES`."""
         sums = self.sums
-        return (sums.messages, sums.input, sums.output, sums.cache_write, sums.cache_read, self.microdollars)
+        counts = sums.messages, sums.input, sums.output, sums.cache_write, sums.cache_read
+        return (*counts, self.microdollars, sums.placeholders)
 
     def total(self) -> dict[str, int | None]:
-        """The measures with their names, and more details."""
+        """Return the measures with their names, and `DETAILS`."""
         sums = self.sums
         details = (sums.cache_write_5m, sums.cache_write_1h, sums.web_searches, sums.web_fetches)
         return dict(zip((*MEASURES, *DETAILS), (*self.row(), *details), strict=True))
 
 
+def chats_with_answers(library: Library, asked: ReportRequest) -> set[str]:
+    """Return the chats in which a model answered."""
+    rows = reports_about(library, asked).usage_by("chat")
+    return {row.name for row in rows if row.name and row.model != SYNTHETIC}
+
+
 def usage(library: Library, asked: ReportRequest, by: str = "day", *, breakdown: bool = False) -> Report:
-    """The usage by a dimension, the latest period or the most expensive first; `breakdown` splits each by model."""
+    """Return the usage by a dimension, the latest period or most expensive first; `breakdown` splits each by model."""
     reports = reports_about(library, asked)
     rows = usage_by_period(library, asked, by) if by in PERIODS else reports.usage_by(cast("UsageDimension", by))
     groups: dict[str, UsageTotals] = defaultdict(UsageTotals)
@@ -73,7 +82,7 @@ def usage(library: Library, asked: ReportRequest, by: str = "day", *, breakdown:
             continue
         name = row.name or "-"
         if by == "machine" and library.machine.is_own(name):
-            name = library.machine.id  # whatever it was called before
+            name = library.machine.id  # the id stays when the name changes
         groups[name].add(row.sums)
         models[name][row.model or "-"].add(row.sums)
         total.add(row.sums)
@@ -84,11 +93,14 @@ def usage(library: Library, asked: ReportRequest, by: str = "day", *, breakdown:
         _split(report, models)
     if total.sums.reported_cost:
         _add_reported(report, reports.reported_costs())
+    facts = report.facts["unrecorded"] = unrecorded_requests(reports).facts(total.microdollars)
+    if facts:
+        report.notes.insert(1, unrecorded_note(facts, "≥ " if total.sums.placeholders else ""))
     return report
 
 
 def _split(report: Report, models: dict[str, dict[str, UsageTotals]]) -> None:
-    """A row for each model instead of one for all, the most expensive first."""
+    """Replace each row by one for each model, the most expensive first."""
     report.columns = (report.columns[0], "model", *report.columns[1:])
     report.rows = [
         (row[0], model, *sums.row(), *row[len(MEASURES) + 1 :])
@@ -98,19 +110,20 @@ def _split(report: Report, models: dict[str, dict[str, UsageTotals]]) -> None:
 
 
 def answers(library: Library, asked: ReportRequest) -> Report:
-    """Every counted answer, with its number of copies: the evidence for the numbers."""
+    """Return every counted answer, with its number of copies: the evidence for the numbers."""
     columns = (
         "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars",
         "reported_cost_microdollars", "final", "records", "files", "path",
     )  # fmt: skip
     rows = []
-    for one in reports_about(library, asked).answers():
-        when = moment_of(one.time)
-        told = f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None
-        costs = (microdollars(value) if value is not None else None for value in (one.cost, one.reported_cost))
+    for answer in reports_about(library, asked).answers():
+        when = moment_of(answer.time)
+        time_text = f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None
+        costs = (microdollars(value) if value is not None else None for value in (answer.cost, answer.reported_cost))
         rows.append((
-            one.message, told, one.model, one.chat, one.session, one.agent, one.input, one.output, one.cache_write,
-            one.cache_read, *costs, one.is_final, one.records, one.files, one.path,
+            answer.message, time_text, answer.model, answer.chat, answer.session, answer.agent, answer.input,
+            answer.output, answer.cache_write, answer.cache_read, *costs, answer.is_final, answer.records,
+            answer.files, answer.path,
         ))  # fmt: skip
     return Report(columns, rows)
 
@@ -143,7 +156,7 @@ def _report(
 
 
 def _add_reported(report: Report, costs: ReportedCosts) -> None:
-    """Compare the costs that the client wrote with ours for the same answers."""
+    """Compare the costs that the client recorded with ours for the same answers."""
     ours = None if costs.unpriced == costs.answers else microdollars(costs.cost)
     report.facts["reported"] = {
         "messages": costs.answers,
@@ -165,10 +178,10 @@ def _notes(total: UsageTotals, synthetic: UsageTotals, unknown: dict[str, int]) 
         )
     ]
     if total.sums.placeholders:
-        one = total.sums.placeholders == 1
+        is_single = total.sums.placeholders == 1
         notes.append(
-            f"{total.sums.placeholders:,} {'answer has' if one else 'answers have'} no final output count; "
-            f"{'its' if one else 'their'} output tokens are a lower bound"
+            f"{total.sums.placeholders:,} {'answer has' if is_single else 'answers have'} no final output count; "
+            f"{'its' if is_single else 'their'} output tokens and cost are a lower bound (≥)"
         )
     if unknown:
         models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))

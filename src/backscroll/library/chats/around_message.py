@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
 from backscroll.conversation.messages import Message
 from backscroll.errors import UsageError
 from backscroll.library.library import Library
@@ -12,29 +13,29 @@ from backscroll.store.reader import StoredChat
 
 
 def message_named(library: Library, chat: StoredChat, name: str) -> str | None:
-    """The id of the message that `name` is the start of; None if it names the chat or one of its sessions or agents."""
+    """Return the id of the message that `name` starts; None if it names the chat or one of its sessions or agents."""
     if any(own.lower().startswith(name.lower()) for own in (chat.overview.id, *chat.overview.sessions)):
         return None
-    found = library.reader.messages_named(chat.key, name)
-    if len(found) > 1:
+    named = library.reader.messages_named(chat.key, name)
+    if len(named) > 1:
         raise UsageError(f"several messages start with {name}", "give a longer prefix")
-    return found[0].uuid if found else None
+    return named[0].uuid if named else None
 
 
 class AroundMessage:
     """An opened chat of which only the messages around one are shown."""
 
     def __init__(self, opened: OpenedChat, message: str, count: int, *, is_first: bool = False) -> None:
-        """With `count` messages before it, unless it `is_first`, and after it.
+        """Select the message, `count` messages before it, unless it `is_first`, and `count` after it.
 
-        UsageError if the message is not shown in the chat.
+        Raises UsageError if the message is not visible in the chat.
         """
         self._is_first = is_first
         self._opened = opened
         self.branches: list[Branch] = []
-        """The branch that it is on; empty if it belongs to an agent."""
+        """The branch of the message; empty if it belongs to an agent."""
         self.agents: list[Agent] = []
-        """The agent that it belongs to."""
+        """The agent of the message, if any."""
         self.before = self.after = 0
         """The number of messages that are left out before and after."""
         self._messages: list[Message] = []
@@ -59,24 +60,24 @@ class AroundMessage:
 
     @property
     def chat(self) -> Chat:
-        """The chat."""
+        """The opened chat."""
         return self._opened.chat
 
     @property
     def title(self) -> str:
-        """What the chat is called."""
+        """The title of the chat."""
         return self._opened.title
 
     def messages(self, branch: Branch) -> list[Message]:
-        """The messages around it, if it is on this branch."""
+        """Return the messages around the chosen one, if it is on this branch."""
         return self._messages if branch in self.branches else []
 
     def agent_messages(self, agent: Agent) -> list[Message]:
-        """The messages around it, if it belongs to this agent."""
+        """Return the messages around the chosen one, if it belongs to this agent."""
         return self._messages if agent in self.agents else []
 
 
 def _has(message: Message, uuid: str) -> bool:
-    """Whether a row is of this message: its own, or the result of one of its calls."""
+    """Whether a row belongs to this message: its own, or the result of one of its calls."""
     results = (call.result.row for call in message.calls.values() if call.result is not None)
     return any(row.uuid == uuid for row in (*message.rows, *results))

@@ -1,7 +1,7 @@
-"""Compare two branches of a chat: what was asked and answered after the fork, which files changed, what it cost.
+"""Compare two branches of a chat: prompts and answers after the fork, changed files, cost.
 
-`compare` is pure and counts everything; `comparison_of` reads what it needs from the library. Only the texts of the
-first turns are read, so that two long branches do not have to be read whole.
+`compare` is pure and counts everything; `comparison_of` reads its data from the library. Only the texts of the first
+turns are read, so that two long branches do not have to be read whole.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,23 +11,23 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.kinds import HUMAN, RowKind
+from backscroll.conversation.headings import AgentAnswers, AnswerCost, Heading, headings_of, outermost
+from backscroll.conversation.kinds import HUMAN, PROMPTS, RowKind
 from backscroll.conversation.messages import CallState, results_of, state_of
 from backscroll.conversation.rows import Row
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.chats.branch_messages import BranchMessages, MessageEntry
 from backscroll.library.chats.chat_reader import ChatReader
-from backscroll.library.chats.outline import Heading, cost_of, headings_of
+from backscroll.library.chats.outline import headed
 from backscroll.library.library import Library
 from backscroll.records.content import Text
 from backscroll.records.edits import file_result
-from backscroll.store.reader import AnswerCost
 
 MAX_TURNS: Final = 100
-"""How many turns of a branch have their texts read; all of them are counted."""
+"""Number of turns of a branch whose texts are read; all of them are counted."""
 LAST_ANSWERS: Final = 3
-"""In how many answers at the end of a turn we look for one with text."""
+"""Number of answers at the end of a turn that are searched for one with text."""
 
 
 class LineCounts(NamedTuple):
@@ -39,7 +39,7 @@ class LineCounts(NamedTuple):
 
 @dataclass
 class FileChange:
-    """What a branch changed in a file."""
+    """The changes of a branch to a file."""
 
     edits: int = 0
     added: int = 0
@@ -48,16 +48,16 @@ class FileChange:
 
 @dataclass
 class ComparedTurn:
-    """A prompt, and what came of it."""
+    """A prompt, with its last answer, changed files and cost."""
 
     heading: Heading
     prompt: str
     answer: str = ""
-    """Its last answer with text; empty if there is none, or if it was not read."""
+    """The last answer with text; empty if there is none, or if it was not read."""
     answer_key: str | None = None
     files: list[str] = field(default_factory=list)
     cost: int | None = 0
-    """With the agents that it started, in nanodollars; None if a price is unknown."""
+    """Cost with the agents that the turn started, in nanodollars; None if a price is unknown."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class ComparedBranch:
 
     number: int
     first: str | None
-    """Its first message after the fork; None if it ends there."""
+    """The branch's first message after the fork; None if it ends there."""
     turns: list[ComparedTurn]
     prompts: int
     answers: int
@@ -74,7 +74,7 @@ class ComparedBranch:
     errors: int
     agents: int
     cost: int | None
-    """In nanodollars, with its agents; None if a price is unknown."""
+    """Cost in nanodollars, with the agents; None if a price is unknown."""
     started: datetime | None
     ended: datetime | None
     models: list[str]
@@ -82,12 +82,12 @@ class ComparedBranch:
 
     @property
     def added(self) -> int:
-        """The lines that its changes added."""
+        """The number of lines that the branch added."""
         return sum(change.added for change in self.files.values())
 
     @property
     def removed(self) -> int:
-        """The lines that its changes removed."""
+        """The number of lines that the branch removed."""
         return sum(change.removed for change in self.files.values())
 
 
@@ -109,19 +109,19 @@ class BranchComparison:
     shared_messages: int
     shared_prompts: int
     fork: str | None
-    """The last message that they share; None if they share nothing."""
+    """The last common message; None if there is none."""
     fork_text: str
-    """The last prompt that they share."""
+    """The last common prompt."""
 
     @property
     def files(self) -> list[ComparedFile]:
-        """The files that changed: those that both changed first, then by name."""
+        """The changed files: those that both branches changed first, then by name."""
         names = {**self.left.files, **self.right.files}
-        found = [ComparedFile(name, self.left.files.get(name), self.right.files.get(name)) for name in names]
-        return sorted(found, key=lambda one: (one.left is None or one.right is None, one.file))
+        changed = [ComparedFile(name, self.left.files.get(name), self.right.files.get(name)) for name in names]
+        return sorted(changed, key=lambda item: (item.left is None or item.right is None, item.file))
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison as plain data."""
+        """Return the comparison as plain data."""
         return {
             "shared": {
                 "messages": self.shared_messages,
@@ -132,23 +132,23 @@ class BranchComparison:
             "branches": [_as_json(side) for side in (self.left, self.right)],
             "files": [
                 {
-                    "file": one.file,
-                    "changes": [asdict(change) if change else None for change in (one.left, one.right)],
+                    "file": item.file,
+                    "changes": [asdict(change) if change else None for change in (item.left, item.right)],
                 }
-                for one in self.files
+                for item in self.files
             ],
         }
 
 
 class BranchFacts(NamedTuple):
-    """What rows alone do not say."""
+    """Data that the rows alone do not have."""
 
     costs: Mapping[str, AnswerCost]
-    """By message id."""
+    """Costs by message id."""
     failed: frozenset[str]
     """The calls that ended in an error."""
     changes: Mapping[str, LineCounts]
-    """The changes of files that were made, by call."""
+    """The successful changes of files, by call."""
 
 
 class BranchSide(NamedTuple):
@@ -159,30 +159,30 @@ class BranchSide(NamedTuple):
 
 
 def compare(left: BranchSide, right: BranchSide, agents: Sequence[Agent], facts: BranchFacts) -> BranchComparison:
-    """Compare two branches; `agents` are all of the chat."""
+    """Compare two branches; `agents` are all agents of the chat."""
     theirs = set(right.messages.turns)
     shared = [entry for entry in left.messages.entries if entry.turn in theirs]
-    asked = [entry.rows[0].text for entry in shared if entry.rows[0].kind in HUMAN]
+    prompts = [entry.rows[0].text for entry in shared if entry.rows[0].kind in HUMAN]
     return BranchComparison(
         _branch(left.number, own_entries(left.messages, right.messages), agents, facts),
         _branch(right.number, own_entries(right.messages, left.messages), agents, facts),
         len(shared),
-        len(asked),
+        len(prompts),
         shared[-1].key if shared else None,
-        asked[-1] if asked else "",
+        prompts[-1] if prompts else "",
     )
 
 
 def own_entries(branch: BranchMessages, other: BranchMessages) -> list[MessageEntry]:
-    """The messages of a branch that are not on another one."""
+    """Return the messages of a branch that are not on the other one."""
     theirs = set(other.turns)
     return [entry for entry in branch.entries if entry.turn not in theirs]
 
 
 def landing(reader: ChatReader, here: int, there: int) -> str | None:
-    """The message to show when a reader changes from one branch to another: the first that only the other one has.
+    """Return the message to show when a reader changes from one branch to another: the first that only the new one has.
 
-    If it has none, the last message that both have.
+    If the new branch has none, the last message that both have.
     """
     branch = reader.branch_messages(there)
     if not 1 <= here <= len(reader.chat.branches):
@@ -201,18 +201,18 @@ def comparison_of(library: Library, reader: ChatReader, left: int, right: int) -
     if left == right:
         raise UsageError(f"branch {left} cannot be compared with itself", f"choose two of {count}")
     with reader.lock:
-        one, other = (BranchSide(number, reader.branch_messages(number)) for number in (left, right))
-        own, theirs = own_entries(one.messages, other.messages), own_entries(other.messages, one.messages)
-        found = compare(one, other, reader.chat.agents, _facts(library, reader, [*own, *theirs]))
-        _read_texts(library, reader, one.messages, own, found.left)
-        _read_texts(library, reader, other.messages, theirs, found.right)
-    return found
+        side, other = (BranchSide(number, reader.branch_messages(number)) for number in (left, right))
+        own, theirs = own_entries(side.messages, other.messages), own_entries(other.messages, side.messages)
+        compared = compare(side, other, reader.chat.agents, _facts(library, reader, [*own, *theirs]))
+        _read_texts(library, reader, side.messages, own, compared.left)
+        _read_texts(library, reader, other.messages, theirs, compared.right)
+    return compared
 
 
 def _branch(number: int, own: Sequence[MessageEntry], agents: Sequence[Agent], facts: BranchFacts) -> ComparedBranch:
     rows = [row for entry in own for row in entry.rows]
     started = _agents_of(rows, agents)
-    headings = headings_of(own, facts.costs, facts.failed)
+    headings = headings_of(map(headed, own), facts.costs, facts.failed, AgentAnswers(started))
     turns = _turns(own, headings, started, facts)
     whens = [row.when for row in rows if row.when]
     files: dict[str, FileChange] = {}
@@ -227,7 +227,7 @@ def _branch(number: int, own: Sequence[MessageEntry], agents: Sequence[Agent], f
         number=number,
         first=own[0].key if own else None,
         turns=turns,
-        prompts=sum(entry.rows[0].kind in HUMAN for entry in own),
+        prompts=sum(entry.rows[0].kind in PROMPTS for entry in own),
         answers=sum(entry.rows[0].kind is RowKind.ANSWER for entry in own),
         calls=sum(heading.calls for heading in headings),
         errors=sum(heading.errors for heading in headings),
@@ -249,40 +249,32 @@ def _turns(
         started = _agents_of(rows, agents)
         every = (*rows, *(row for agent in started for row in agent.rows))
         files = dict.fromkeys(call.file for row in every for call in row.calls if call.id in facts.changes)
-        spent = [_cost(agent, facts) for agent in started]
         turns.append(
             ComparedTurn(
                 heading,
                 heading.text,
                 files=[file for file in files if file],
-                cost=_sum([heading.cost, *spent]),
+                cost=heading.cost,
             )
         )
     return turns
 
 
 def _entries_of(own: Sequence[MessageEntry], headings: Sequence[Heading]) -> list[Sequence[MessageEntry]]:
-    """The messages of each turn, up to the next heading."""
+    """Return the messages of each turn, up to the next heading."""
     starts = [heading.at for heading in headings]
     return [own[start:end] for start, end in pairwise([*starts, len(own)])]
 
 
 def _agents_of(rows: Iterable[Row], agents: Sequence[Agent]) -> list[Agent]:
-    """The agents that were started by calls in these rows, also by other agents."""
+    """Return the agents that were started by calls in these rows, also by other agents."""
     calls = {call.id for row in rows for call in row.calls if call.agent is not None}
-    found = []
-    for agent in agents if calls else ():
-        first = agent
-        while first.parent is not None:
-            first = first.parent
-        if first.call is not None and first.call.id in calls and not agent.is_stub and not agent.is_side_copy:
-            found.append(agent)
-    return found
-
-
-def _cost(agent: Agent, facts: BranchFacts) -> int | None:
-    names = dict.fromkeys(row.message_id or row.uuid for row in agent.rows if row.kind is RowKind.ANSWER)
-    return _sum(cost_of(facts.costs[name]) for name in names if name in facts.costs)
+    firsts = ((agent, outermost(agent).call) for agent in (agents if calls else ()))
+    return [
+        agent
+        for agent, call in firsts
+        if call is not None and call.id in calls and not agent.is_stub and not agent.is_side_copy
+    ]
 
 
 def _as_json(side: ComparedBranch) -> dict[str, Any]:
@@ -350,8 +342,8 @@ def _facts(library: Library, reader: ChatReader, entries: Sequence[MessageEntry]
     changes = {}
     for call, result in results_of(row for row in read.values() if row.results).items():
         if state_of(result.block, result.row.record) is CallState.DONE:
-            told = file_result(result.details)
-            changes[call] = LineCounts(told.added, told.removed)
+            result_of_change = file_result(result.details)
+            changes[call] = LineCounts(result_of_change.added, result_of_change.removed)
     failed = frozenset(library.reader.failed_calls(reader.stored.key))
     return BranchFacts(library.reader.answer_costs(names), failed, changes)
 

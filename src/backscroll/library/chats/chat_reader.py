@@ -1,7 +1,7 @@
 """Read a chat piece by piece: its structure is in memory, its records are read on demand.
 
-It follows its files as they grow, at a cost proportional to what was added. Every message knows its last change, so
-that a page can request what is new.
+A reader follows the chat's files as they grow, at a cost proportional to the new part. Every message knows its last
+change, so that a page can request new messages only.
 """
 
 import gc
@@ -33,9 +33,9 @@ from backscroll.store.reader import IndexedFile, StoredChat
 
 Made = TypeVar("Made")
 CHUNK: Final = 100
-"""How many messages are read at once."""
+"""Number of messages that are read at once."""
 MAX_TRIES: Final = 20
-"""While an agent is not longer than this, what started it may still have to be written."""
+"""While an agent has at most this many rows, the call that started it may still have to be written."""
 PROCESS: Final = secrets.token_hex(3)
 LOADS: Final = itertools.count(1)
 
@@ -70,7 +70,7 @@ class ChatReader:
         shape = library.reader.chat_shape(self.stored.key)
         if shape is None:
             raise BackscrollError("this chat was just reloaded", "try again")
-        self._chats = ChatBuilder()
+        self._chats = ChatBuilder(is_elsewhere=library.machine.is_elsewhere)
         self._bookmarks: dict[str, Bookmark | None] = {}
         self._chats.entitle_rows(shape.titles)
         for known, transcript in shape.files:
@@ -82,6 +82,8 @@ class ChatReader:
         self._memory: dict[object, tuple[int, Any]] = {}
         self._renew()
         self._agent_calls: dict[str, str | None] = {}
+        self._told: set[str] = set()
+        """The calls whose agents wrote progress rows that were just read."""
         self.epoch = f"{PROCESS}{next(LOADS)}"
 
     @property
@@ -91,16 +93,20 @@ class ChatReader:
 
     @property
     def rows(self) -> int:
-        """Its size in memory."""
+        """The number of rows in memory."""
         return sum(len(transcript.rows) + len(transcript.sidechains) for transcript in self._chat.transcripts)
 
     @property
     def cursor(self) -> str:
-        """Its size."""
+        """The current version of the chat, as a cursor for `changes`."""
         return f"{self.epoch}-{self.version}"
 
+    def has_any_of(self, sources: Iterable[str]) -> bool:
+        """Whether the chat was read from one of these files."""
+        return not self._bookmarks.keys().isdisjoint(sources)
+
     def remembered(self, name: object, make: Callable[[], Made]) -> Made:
-        """Cached results, valid while the chat is unchanged."""
+        """Return a cached result, valid while the chat is unchanged; `make` computes it."""
         with self.lock:
             version, value = self._memory.get(name, (-1, None))
             if version != self.version:
@@ -111,7 +117,7 @@ class ChatReader:
     # Reading
 
     def branch_messages(self, branch: int = 1) -> BranchMessages:
-        """The messages of a branch, from the first one of the chat to its end."""
+        """Return the messages of a branch, from the first one of the chat to its end."""
         with self.lock:
             if branch not in self._branch_messages_by_number:
                 branches = self._chat.branches
@@ -126,27 +132,27 @@ class ChatReader:
             return self._branch_messages_by_number[branch]
 
     def locate(self, name: str) -> tuple[int, str] | None:
-        """The branch and the key of a message: by the uuid of one of its rows, its own id, or that of a call."""
+        """Return the branch and the key of a message: by the uuid of one of its rows, its own id, or that of a call."""
         with self.lock:
             node = self._chat.tree.find(name) or self.remembered("names", self._names).get(name)
             if node is None:
                 return None
             place = self.places.get(node.turn) if node.turn else None
             for branch in dict.fromkeys([place[0] if place else 1, 1]):
-                found = self.branch_messages(branch).message_with(node.row.uuid)
-                if found is not None:
-                    return branch, found
+                key = self.branch_messages(branch).message_with(node.row.uuid)
+                if key is not None:
+                    return branch, key
             # The result of a call is shown with the call, which may be on another branch.
             callers = (self.remembered("names", self._names).get(call) for call in node.row.results)
             for turn in (caller.turn for caller in callers if caller is not None and caller is not node):
                 place = self.places.get(turn) if turn else None
-                found = self.branch_messages(place[0]).message_with(node.row.uuid) if place else None
-                if place and found is not None:
-                    return place[0], found
+                key = self.branch_messages(place[0]).message_with(node.row.uuid) if place else None
+                if place and key is not None:
+                    return place[0], key
             return None
 
     def _names(self) -> dict[str, Node]:
-        """The rows of the chat by the ids of their messages and calls; for duplicate ids, the first."""
+        """Return the rows of the chat by the ids of their messages and calls; for duplicate ids, the first."""
         names: dict[str, Node] = {}
         for node in self._chat.tree.all_nodes():
             for name in (node.row.message_id, *(call.id for call in node.row.calls)):
@@ -156,19 +162,19 @@ class ChatReader:
 
     @property
     def places(self) -> dict[Turn, tuple[int, int]]:
-        """The first branch that each turn is on, and where on it."""
+        """The first branch with each turn, and the turn's position on it."""
         with self.lock:
             if self._places is None:
                 self._places = places_of(self._chat)
             return self._places
 
     def branch_of(self, turn: Turn) -> int | None:
-        """The first branch that a turn is on."""
+        """Return the first branch with a turn."""
         place = self.places.get(turn)
         return place[0] if place else None
 
     def agent_with(self, name: str) -> Agent | None:
-        """The sub-agent that has a row, message or call of this name."""
+        """Return the sub-agent that has a row, message or call of this name."""
         for agent in self._chat.agents:
             for row in agent.rows:
                 if name in (row.uuid, row.message_id) or name in row.results or any(c.id == name for c in row.calls):
@@ -177,18 +183,18 @@ class ChatReader:
 
     @property
     def written_ns(self) -> int:
-        """When one of its files was last written, as far as it was read."""
+        """The time when one of the chat's files was last written, as far as it was read."""
         return max((mark.modified_ns for mark in self._bookmarks.values() if mark), default=0)
 
     def agent(self, agent: str) -> Agent:
-        """A sub-agent by its id."""
-        found = next((one for one in self._chat.agents if one.id == agent), None)
-        if found is None:
+        """Return a sub-agent by its id."""
+        match = next((candidate for candidate in self._chat.agents if candidate.id == agent), None)
+        if match is None:
             raise NothingFound(f"there is no agent {agent} in this chat", "see the tree of the chat")
-        return found
+        return match
 
     def agent_branch(self, agent: Agent) -> BranchMessages:
-        """The messages of a sub-agent."""
+        """Return the messages of a sub-agent."""
         with self.lock:
             return self._agent_branch(agent)
 
@@ -199,37 +205,38 @@ class ChatReader:
     def messages(
         self, library: Library, branch_messages: BranchMessages, keys: Sequence[str], *, is_live: bool = False
     ) -> list[Message]:
-        """These messages of a branch with their records."""
+        """Return these messages of a branch with their records."""
         with self.lock:
             return self.records.messages(library, branch_messages, keys, is_live=is_live, copies=self._chat.tree.find)
 
     def read(self, library: Library, rows: Sequence[Row]) -> dict[str, Row]:
-        """Rows with their records, by uuid."""
+        """Return rows with their records, by uuid."""
         with self.lock:
             return self.records.read(library, rows, self._chat.tree.find)
 
     # Following
 
     def catch_up(self, library: Library) -> None:
-        """Read what was added to its files, and files that were added to it."""
+        """Read additions to the chat's files, and files that were added to the chat."""
         self.take(library, None)
 
     def take(self, library: Library, paths: Iterable[str] | None) -> bool:
-        """Read what was added to these of its files, or to any that can grow; return whether anything changed."""
+        """Read additions to these files of the chat, or to any that can grow; return whether anything changed."""
         with self.lock:
             added: list[Row] = []
             is_other = False
             files = library.reader.files_of(self.stored.key)
             indexed = {file.source: file.size for file in files}
+            if set(library.reader.chat_ids(indexed).values()) != {self.stored.overview.id}:
+                self._reload(library)
+                return True
             if paths is None:
                 gone = {path for path, bookmark in self._bookmarks.items() if bookmark is None}
                 paths = [file.source for file in files if file.kind in TRANSCRIPTS and file.source not in gone]
             for path in paths:
                 rows = self._take_file(library, path, indexed.get(path, 0))
                 if rows is None:
-                    rows_before = self.rows
-                    self._load(library)
-                    release_rows(rows_before)
+                    self._reload(library)
                     return True
                 added += [row for row in rows if row is not None]
                 is_other = is_other or bool(rows)
@@ -240,8 +247,15 @@ class ChatReader:
             self._follow_agents(added)
             return True
 
+    def _reload(self, library: Library) -> None:
+        """Read the chat again. A rebuilt index numbers chats afresh, and chats that are joined get one id."""
+        rows_before = self.rows
+        self.stored = library.find(self.stored.overview.id)
+        self._load(library)
+        release_rows(rows_before)
+
     def changes(self, library: Library, branch: int, since: str, *, is_live: bool) -> ChatChanges:
-        """What is new or changed on a branch since a cursor."""
+        """Return the messages that are new or changed on a branch since a cursor."""
         with self.lock:
             epoch, _, number = since.partition("-")
             if epoch != self.epoch or not number.isdecimal():
@@ -256,11 +270,13 @@ class ChatReader:
             )
 
     def _take_file(self, library: Library, name: str, size: int) -> list[Row | None] | None:
-        """The new part of a file, of which the index has read `size` bytes; None if the file was rewritten."""
+        """Return the new rows of a file, of which the index has read `size` bytes; None if the file was rewritten."""
         bookmark = self._bookmarks.get(name)
         if name in self._bookmarks and bookmark is None:
             return None
         source = library.source(name, size)
+        if source is not None and source.kind not in TRANSCRIPTS:
+            return []  # such as the output of a tool, which may itself look like a transcript
         if source is None or (source.is_kept and (bookmark is None or bookmark.device != KEPT)):
             return None  # gone: the library finds its kept copy
         try:
@@ -274,6 +290,8 @@ class ChatReader:
                 whole = list(records_in(reading))
                 first = transcript.position if transcript is not None else 0
                 rows = self._chats.add(place, [item for item, _, _ in whole])
+                transcript = self._chats.transcript(name)
+                self._told |= {row.call for row in transcript.repeated if row.call} if transcript is not None else set()
                 take_beside(self._chats, place, library.beside(source))
                 for number, (_, start, length) in enumerate(whole, first):
                     self.records.note(name, number, start, length)
@@ -295,7 +313,7 @@ class ChatReader:
             self._results = {call: node.row for node in nodes for call in node.row.results}
 
     def _follow(self, added: list[Row]) -> None:
-        """Update what was read of it, incrementally if possible."""
+        """Update the chat with the added rows, incrementally if possible."""
         tree, checkpoints = self._chat.tree, self._checkpoints
         self._renew()
         for row in added:
@@ -315,17 +333,21 @@ class ChatReader:
             self._branch_messages_by_number[branch] = fresh
 
     def _follow_agents(self, added: list[Row]) -> None:
-        """What an agent says belongs to the call that started it, or to that of its parent agent."""
+        """Mark the calls whose agents grew: the call that started an agent, or that started its parent agent."""
+        for branch_messages in self._branch_messages_by_number.values():
+            for call_id in self._told:
+                branch_messages.touch(call_id, self.version)
+        self._told.clear()
         for file in dict.fromkeys(row.transcript for row in added):
             transcript = self._chats.transcript(file)
             if transcript is None or transcript.place.agent_id is None:
                 continue
             call = self._agent_calls.get(file)
             if (call is None and len(transcript.rows) < MAX_TRIES) or file not in self._agent_calls:
-                found = next((agent for agent in self._chat.agents if agent.transcript is transcript), None)
-                while found is not None and found.parent is not None:
-                    found = found.parent
-                call = self._agent_calls[file] = found.call.id if found and found.call else None
+                agent_of_file = next((agent for agent in self._chat.agents if agent.transcript is transcript), None)
+                while agent_of_file is not None and agent_of_file.parent is not None:
+                    agent_of_file = agent_of_file.parent
+                call = self._agent_calls[file] = agent_of_file.call.id if agent_of_file and agent_of_file.call else None
             for branch_messages in self._branch_messages_by_number.values():
                 if call is not None:
                     branch_messages.touch(call, self.version)
@@ -333,7 +355,7 @@ class ChatReader:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Nothing created here becomes garbage, and the cycle collector would take a third of the time."""
+    """Pause the cycle collector: nothing created here becomes garbage, and it would take a third of the time."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -344,5 +366,5 @@ def _uncollected() -> Iterator[None]:
 
 
 def _bookmark(known: IndexedFile) -> Bookmark | None:
-    """Where reading goes on; None for a file that is gone from its home and cannot grow."""
+    """Return the bookmark to continue from; None for a file that is gone from its home and cannot grow."""
     return Bookmark(*known.bookmark) if known.bookmark and not known.archived else None

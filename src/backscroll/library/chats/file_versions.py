@@ -30,7 +30,7 @@ LONGEST_COPY = 16 * 1024 * 1024
 
 
 class History(NamedTuple):
-    """Every known version of a file in order of time, each with the call it comes from."""
+    """Every known version of a file in order of time, each with its call."""
 
     file: str
     versions: list[tuple[FileVersion, FileCallRow | None]]
@@ -41,11 +41,11 @@ class History(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """A file at some moment."""
+    """The content of a file at some moment."""
 
     file: str
     number: int
-    """Which version, from 1."""
+    """The number of the version, from 1."""
     version: FileVersion
     call: FileCallRow | None
     certain: bool
@@ -55,7 +55,7 @@ class FileState(NamedTuple):
 
 
 def history(library: Library, path: str, asked: ReportRequest | None = None, *, machine: str | None = None) -> History:
-    """The versions of the one file whose path ends with this.
+    """Return the versions of the one file whose path ends with `path`.
 
     If several machines have it: on the machine whose id contains `machine`, else on this one, else where it was last
     read or changed.
@@ -81,37 +81,39 @@ def history(library: Library, path: str, asked: ReportRequest | None = None, *, 
             touches.append(FileAccess(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
     touches += _copies(library, names[0], list(done.values()), here)
     touches.sort(key=lambda touch: touch.when or START)
-    found = [(version, done.get(version.touch.source)) for version in versions(touches)]
-    return History(names[0], found, here, others)
+    with_calls = [(version, done.get(version.touch.source)) for version in versions(touches)]
+    return History(names[0], with_calls, here, others)
 
 
 def _machine(library: Library, calls: list[FileCallRow], wanted: str | None) -> tuple[str, tuple[str, ...]]:
-    """The machine to show a file of, and the others that have it."""
+    """Return the machine whose file is shown, and the others that have it."""
     machines = list(dict.fromkeys(_owner(library, call.machine) for call in reversed(calls)))
-    chosen = [one for one in machines if wanted.lower() in one.lower()] if wanted is not None else machines
+    chosen = (
+        [candidate for candidate in machines if wanted.lower() in candidate.lower()] if wanted is not None else machines
+    )
     if wanted is not None and len(chosen) != 1:
         raise UsageError(
             f"{wanted} is the name of {len(chosen)} machines that have {calls[0].file}",
             f"the machines are {', '.join(sorted(machines))}",
         )
     here = library.machine.id if library.machine.id in chosen else chosen[0]
-    return here, tuple(sorted(one for one in machines if one != here))
+    return here, tuple(sorted(candidate for candidate in machines if candidate != here))
 
 
 def _owner(library: Library, machine: str) -> str:
-    """The id of a machine; this one may have had others before."""
+    """Return the current id of a machine; this one may have had others before."""
     return library.machine.id if library.machine.is_own(machine) else machine
 
 
 def seen_at(library: Library, found: History, at: str | None, now: datetime) -> FileState:
-    """The file at a message or a time; by default its latest known state."""
+    """Return the file at a message or a time; by default its latest known state."""
     if not found.versions:
         raise NothingFound(f"the content is unknown: {found.file}", "only parts of it were read")
     moment = _moment(library, found, at, now) if at else None
     numbered = list(enumerate(found.versions, start=1))
     past = [item for item in numbered if moment is None or (item[1][0].when or START) <= moment]
     if not past:
-        # Nothing is older, but the first change contains what it replaced, of unknown age.
+        # Nothing is older, but the first change contains the content it replaced, of unknown age.
         number, (version, call) = numbered[0]
         if version.basis != FOUND:
             raise NothingFound(
@@ -130,7 +132,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
 
 
 def _moment(library: Library, found: History, at: str, now: datetime) -> datetime:
-    """The time of a message, by the start of its id, or a time in query syntax."""
+    """Return the time of a message, by the start of its id, or a time in query syntax."""
     try:
         return parse_moment(at, now, end=True)
     except UsageError:
@@ -153,7 +155,7 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
 
 
 def _copies(library: Library, file: str, calls: list[FileCallRow], machine: str) -> Iterator[FileAccess]:
-    """The copies that the client on a machine made of a file before changing it, with their times."""
+    """Yield the copies that the client on a machine made of a file before changing it, with their times."""
     claimed = {PurePosixPath(SourceKey.parse(call.source).path).stem for call in calls} | {
         call.chat for call in calls if call.chat
     }
@@ -190,7 +192,7 @@ def _copy_name(path: str) -> str:
 
 
 def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, FileAccess]]:
-    """The copies in a folder whose names start with this. No link is followed."""
+    """Yield the copies in a folder whose names start with one of these. No link is followed."""
     try:
         with opened_folder(folder) as descriptor:
             for name in sorted(os.listdir(descriptor)):  # noqa: PTH208 - of a descriptor

@@ -1,4 +1,4 @@
-"""Find something inside one chat, among all of its messages, loaded or not."""
+"""Search inside one chat, among all of its messages, loaded or not."""
 
 from typing import Final, NamedTuple
 
@@ -13,28 +13,31 @@ MAX_HITS: Final = 5000
 
 
 class FoundInChat(NamedTuple):
-    """What was found in a branch."""
+    """The result of a search in a branch."""
 
     messages: list[str]
     """The messages that match, in reading order."""
     texts: list[str]
-    """What to mark in them, in small letters."""
+    """The texts to highlight in them, in lower case."""
 
 
 def find_in(library: Library, reader: ChatReader, branch_messages: BranchMessages, text: str) -> FoundInChat:
-    """The messages of a branch that match a query."""
-    asked = library.parse(text)
-    if asked.is_empty:
+    """Return the messages of a branch that match a query."""
+    parsed = library.parse(text)
+    if parsed.is_empty:
         return FoundInChat([], [])
     # The whole id, so that no other chat matches.
     within = Field("chat", "=", reader.stored.overview.id)
-    query = Query(asked.text, All((*asked.root.parts, within)))
+    query = Query(parsed.text, All((*parsed.root.parts, within)))
     if any(isinstance(part, Regex) for part in leaves(query.root)):
-        found = library.search(query, hits=MAX_HITS)
-        hits, corrections = [passage.hit for chat in found.chats for passage in chat.passages], found.corrections
+        answer_of_regex = library.search(query, hits=MAX_HITS)
+        hits, corrections = (
+            [passage.hit for chat in answer_of_regex.chats for passage in chat.passages],
+            answer_of_regex.corrections,
+        )
     else:
         answer = library.reader.search(query, sort="relevance", limit=1, offset=0, hits=MAX_HITS)
         hits, corrections = [hit for chat in answer.chats for hit in chat.hits], answer.corrections
     keys = {branch_messages.message_with(hit.uuid or "") for hit in hits}
     messages = sorted((key for key in keys if key is not None), key=branch_messages.at.__getitem__)
-    return FoundInChat(messages, marked_texts(with_corrections(asked, corrections)))
+    return FoundInChat(messages, marked_texts(with_corrections(parsed, corrections)))

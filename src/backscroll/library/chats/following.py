@@ -1,7 +1,7 @@
-"""Follow one chat as it is written: its last messages, and then each one that comes or changes.
+"""Follow one chat as it is written: its last messages, and then each one that is new or changed.
 
-Some clients write a resumed session, or what follows a compaction, into a new file: it is the same chat. After `/clear`
-or `/resume`, Claude Code goes on with another chat in the same program; that one is followed then.
+Some clients write a resumed session, or the part after a compaction, into a new file: it is the same chat. After
+`/clear` or `/resume`, Claude Code continues with another chat in the same program; that chat is followed then.
 """
 
 import threading
@@ -21,30 +21,30 @@ from backscroll.store.reader import StoredChat
 
 
 class NewMessages(NamedTuple):
-    """Messages that are new or changed, and the chat that they are in."""
+    """Messages that are new or changed, and their chat."""
 
     chat: StoredChat
     messages: list[Message]
 
 
 def chat_to_follow(library: Library, name: str | None) -> tuple[StoredChat, bool]:
-    """The chat of this id, else the one that runs now, else the latest; and whether Claude Code has it open."""
+    """Return the chat with this id, else the running one, else the latest; and whether Claude Code has it open."""
     if name is not None:
         chat = library.find(name)
     else:
-        found = library.chats("is:live", limit=1) or library.chats("", limit=1)
-        if not found:
+        chats = library.chats("is:live", limit=1) or library.chats("", limit=1)
+        if not chats:
             raise NothingFound("there is no chat to follow", "start Claude Code, or choose a home with --home")
-        chat = found[0]
+        chat = chats[0]
     return chat, any(session.lower() in library.live for session in chat.overview.sessions)
 
 
 def follow_chat(
     library: Library, stored: StoredChat, last: int, stop: threading.Event | None = None
 ) -> Iterator[NewMessages]:
-    """The last messages of the active branch, then every message that is new or changed, until `stop` is set.
+    """Yield the last messages of the active branch, then every message that is new or changed, until `stop` is set.
 
-    Reads the session itself, not the index; that is brought up to date only when the chat may go on in another file.
+    Reads the session itself, not the index, which is updated only when the chat may continue in another file.
     """
     followed = _FollowedChat(library, stored)
     yield NewMessages(stored, followed.messages(followed.keys[max(0, len(followed.keys) - last) :]))
@@ -53,13 +53,13 @@ def follow_chat(
             yield NewMessages(followed.stored, messages)
         chat = followed.continuation(change.sources)
         if chat is not None:
-            shown, followed = set(followed.keys), _FollowedChat(library, chat)
-            keys = [key for key in followed.keys if key not in shown]
+            seen, followed = set(followed.keys), _FollowedChat(library, chat)
+            keys = [key for key in followed.keys if key not in seen]
             yield NewMessages(chat, followed.messages(keys[-SHOWN_OF_NEXT:]))
 
 
 class _FollowedChat:
-    """A chat that is followed, and where it may go on."""
+    """A chat that is followed, and its possible continuations."""
 
     def __init__(self, library: Library, stored: StoredChat) -> None:
         self.stored = stored
@@ -75,47 +75,47 @@ class _FollowedChat:
 
     @property
     def keys(self) -> Sequence[str]:
-        """The messages of the active branch."""
+        """The keys of the messages of the active branch."""
         return self._reader.branch_messages().keys
 
     def messages(self, keys: Sequence[str]) -> list[Message]:
-        """These messages."""
+        """Return the messages with these keys."""
         return self._reader.messages(self._library, self._reader.branch_messages(), keys, is_live=True)
 
     def take(self, sources: Sequence[str]) -> list[Message]:
-        """Read what was written to its files; return the messages that are new or changed."""
+        """Read additions to the chat's files; return the messages that are new or changed."""
         changed = [source for source in sources if source in self._own]
         if not changed or not self._reader.take(self._library, changed):
             return []
         self._live()
-        found = self._reader.changes(self._library, 1, self._cursor, is_live=True)
-        self._cursor = found.cursor
-        if found.is_reset:  # a rewind, or the file was rewritten: what follows the prompt is another branch now
+        news = self._reader.changes(self._library, 1, self._cursor, is_live=True)
+        self._cursor = news.cursor
+        if news.is_reset:  # a rewind, or the file was rewritten: the messages after the prompt are another branch now
             return self.messages(self.keys[-1:])
-        return [message for message, _ in found.messages]
+        return [message for message, _ in news.messages]
 
     def continuation(self, sources: Sequence[str]) -> StoredChat | None:
-        """The chat to go on with after a change of these files, if it is another, or in another file."""
+        """Return the chat to continue with after a change of these files, if it is another, or in another file."""
         changed = {
             source: session for source in sources if source not in self._own and (session := _session_of(source))
         }
         return (self._of_program() or self._with_file_of(changed)) if changed else None
 
     def _of_program(self) -> StoredChat | None:
-        """What the program that had this chat open has open now."""
-        for session, one in self._live().items():
-            if one.pid in self._programs and session not in self._sessions:
+        """Return the chat that is now open in the program that had this chat open."""
+        for session, open_session in self._live().items():
+            if open_session.pid in self._programs and session not in self._sessions:
                 return self._find(session)
         return None
 
     def _live(self) -> dict[str, LiveSession]:
-        """The sessions that are open now; remembers which programs have this chat."""
+        """Return the open sessions, and remember the programs that have this chat."""
         live = live_sessions(self._library.homes)
-        self._programs |= {one.pid for session, one in live.items() if session in self._sessions}
+        self._programs |= {open_session.pid for session, open_session in live.items() if session in self._sessions}
         return live
 
     def _with_file_of(self, changed: Mapping[str, str]) -> StoredChat | None:
-        """The same chat, once one of these files is found to be a part of it."""
+        """Return this chat, reloaded, once one of these files proves to be a part of it."""
         for source, session in changed.items():
             if source in self._of_others:
                 continue
@@ -136,10 +136,10 @@ class _FollowedChat:
 
 
 def _session_of(source: str) -> str | None:
-    """The session that a file is the transcript of."""
+    """Return the session whose transcript a file is."""
     place = place_of(SourceKey.parse(source).path.split("/"))
     return place.session_id if not isinstance(place, LeftOut) and place.kind is FileKind.SESSION else None
 
 
 SHOWN_OF_NEXT: Final = 10
-"""How many messages of a chat are shown that is followed instead of another; one that was just begun has no more."""
+"""Number of messages shown of a chat that replaces the followed one; a chat that just began has no more."""

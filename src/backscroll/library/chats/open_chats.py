@@ -13,7 +13,7 @@ from backscroll.library.library import Library
 from backscroll.store.reader import StoredChat
 
 MAX_ROWS: Final = 20_000
-"""How many rows of all chats are held in memory, 2 kB each; the last opened chat is kept whatever its size."""
+"""Number of rows of all chats held in memory, 2 kB each; the last opened chat is kept whatever its size."""
 
 
 class Opening:
@@ -22,7 +22,7 @@ class Opening:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.threads = 0
-        """How many threads wait for it."""
+        """Number of threads that wait for the chat."""
 
 
 class OpenChats:
@@ -39,31 +39,31 @@ class OpenChats:
         self._changes = 0
 
     def open(self, library: Library, chat: str | StoredChat) -> ChatReader:
-        """A chat, by itself or by its id or that of a session, message or agent in it."""
+        """Open a chat: given itself, its id, or the id of a session, message or agent in it."""
         stored = library.find(chat) if isinstance(chat, str) else chat
         name = stored.overview.id
-        if (found := self._opened(stored)) is not None and name not in self._behind:
-            return found
+        if (reader := self._opened(stored)) is not None and name not in self._behind:
+            return reader
         with self._alone(name):  # otherwise two threads would each read the whole chat
-            if (found := self._opened(stored)) is not None and self._is_caught_up(library, found):
-                return found
+            if (reader := self._opened(stored)) is not None and self._is_caught_up(library, reader):
+                return reader
             opened = ChatReader(library, stored)
             self._release(name)
             with self._lock:
                 self._open[name] = opened
             self._make_room()
-            opened.catch_up(library)  # a change reported meanwhile did not reach it
+            opened.catch_up(library)  # a change reported in between did not reach it
             return opened
 
     def have_grown(self) -> list[str]:
-        """Any of them may have grown: each catches up when it is next asked for. Returns the ids of all of them."""
+        """Note that any open chat may have grown: each catches up on its next use. Returns the ids of all of them."""
         with self._lock:
             self._changes += 1
             self._behind = dict.fromkeys(self._open, self._changes)
             return list(self._open)
 
     def _is_caught_up(self, library: Library, opened: ChatReader) -> bool:
-        """Read what was added to a chat, if anything; whether that worked."""
+        """Read additions to a chat; return whether that worked."""
         name = opened.stored.overview.id
         change = self._behind.get(name)
         if change is None:
@@ -87,7 +87,7 @@ class OpenChats:
         """Release the least recently used chats while there are too many rows."""
         released = 0
         with self._lock:
-            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > self._max_rows:
+            while len(self._open) > 1 and sum(reader.rows for reader in self._open.values()) > self._max_rows:
                 name, oldest = self._open.popitem(last=False)
                 self._behind.pop(name, None)
                 released += oldest.rows
@@ -99,16 +99,16 @@ class OpenChats:
 
     def _opened(self, chat: StoredChat) -> ChatReader | None:
         with self._lock:
-            found = self._open.get(chat.overview.id)
-            if found is None or found.stored.key != chat.key:
+            reader = self._open.get(chat.overview.id)
+            if reader is None or reader.stored.key != chat.key:
                 return None
             self._open.move_to_end(chat.overview.id)
-            found.stored = chat
-            return found
+            reader.stored = chat
+            return reader
 
     @contextmanager
     def _alone(self, chat: str) -> Iterator[None]:
-        """Wait only for others that open this chat."""
+        """Wait only for other threads that open this chat."""
         with self._lock:
             opening = self._opening.setdefault(chat, Opening())
             opening.threads += 1
@@ -122,9 +122,13 @@ class OpenChats:
                     del self._opening[chat]
 
     def take(self, library: Library, sources: Iterable[str]) -> list[str]:
-        """Update open chats from files that grew; return the ids of all chats of these files."""
+        """Update open chats from files that grew.
+
+        Return the ids of all chats of these files, also of open chats that became part of another.
+        """
         names = library.reader.chat_ids(sources)
-        for chat in set(names.values()):
+        chats = set(names.values())
+        for chat in chats:
             with self._lock:
                 opened = self._open.get(chat)
             if opened is not None:
@@ -132,8 +136,12 @@ class OpenChats:
                     opened.take(library, [source for source, name in names.items() if name == chat])
                 except BackscrollError:
                     self._release(chat)
+        with self._lock:
+            renamed = [chat for chat, reader in self._open.items() if chat not in chats and reader.has_any_of(names)]
+        for chat in renamed:
+            self._release(chat)
         self._make_room()  # open chats grow too
-        return sorted(set(names.values()))
+        return sorted({*chats, *renamed})
 
     def catch_up(self, library: Library) -> list[str]:
         """Update every open chat from its files after a time without following; return their ids."""

@@ -1,7 +1,7 @@
 """Free the memory of released chats: their trees are reference cycles, which only the cycle collector frees.
 
-By itself it waits until there are a quarter more objects than before. With large chats open that is late: a viewer of
-twenty growing sessions held 137,000 rows where 50,000 were in use (docs/why/faults.md).
+By itself, the collector waits until there are a quarter more objects than before. With large chats open that is late: a
+viewer of twenty growing sessions held 137,000 rows where 50,000 were in use (docs/why/faults.md).
 """
 
 import gc
@@ -9,7 +9,7 @@ import threading
 from typing import Final
 
 MAX_ROWS: Final = 20_000
-"""How many released rows may wait to be freed. Collecting takes about 0.05 s for as many."""
+"""Number of released rows that may wait to be freed. Collecting that many takes about 0.05 s."""
 
 _lock = threading.Lock()
 _waiting = 0

@@ -1,8 +1,8 @@
 """Open a terminal of the desktop that resumes a session.
 
-What the terminal runs is `backscroll resume SESSION --run`, word by word: of a transcript nothing but the id of the
-session, which has the form of a UUID, is on that command line. The folder is looked up again there, and never goes
-through a shell.
+The terminal runs `backscroll resume SESSION --run`, word by word: the only part of a transcript on that command line is
+the id of the session, which has the form of a UUID. The folder is looked up again there, and never goes through a
+shell.
 """
 
 import os
@@ -35,7 +35,7 @@ TERMINALS: Final = (
     ("foot",),
     ("xterm", "-e"),
 )
-"""Terminals of Linux desktops, each with what stands before the words of a command."""
+"""Terminals of Linux desktops, each with the words before a command."""
 MACOS: Final = (
     "osascript",
     *("-e", "on run argv"),
@@ -55,7 +55,7 @@ def find_terminal(
     platform: str = sys.platform,
     which: Callable[[str], str | None] = shutil.which,
 ) -> tuple[str, ...] | None:
-    """The words that start a terminal: as set by the user, else of this desktop; None if there is none."""
+    """Return the words that start a terminal: as set by the user, else of this desktop; None if there is none."""
     if settings.is_demo:
         return None
     if settings.terminal is not None:
@@ -68,10 +68,10 @@ def find_terminal(
 
 
 def words_to_run(terminal: Sequence[str], resume: Resume, settings: Settings, homes: Sequence[Path]) -> list[str]:
-    """The command that opens a terminal and resumes a session in it."""
+    """Return the command that opens a terminal and resumes a session in it."""
     if not is_session_id(resume.session):
         raise UsageError("the id of this session is not one that Claude Code gives", HINT)
-    # -P: nothing in the folder that the terminal starts in is taken for a part of backscroll.
+    # -P: no module in the terminal's folder can replace a part of backscroll.
     program = [sys.executable, "-P", "-m", "backscroll", "resume", resume.session, "--run"]
     program += ["--library", str(settings.library.absolute())]
     for home in homes:
@@ -80,7 +80,7 @@ def words_to_run(terminal: Sequence[str], resume: Resume, settings: Settings, ho
 
 
 def open_terminal(resume: Resume, settings: Settings, homes: Sequence[Path]) -> None:
-    """Open a terminal that resumes a session; an error if that is not possible here."""
+    """Open a terminal that resumes a session; raises an error if that is not possible here."""
     terminal = find_terminal(settings)
     if terminal is None:
         raise UsageError("there is no terminal to open", f"{HINT}, or name one: terminal in [web] in the settings")
@@ -91,4 +91,4 @@ def open_terminal(resume: Resume, settings: Settings, homes: Sequence[Path]) -> 
         process = start_detached(words, cwd=Path.home())  # the user's own terminal, with words that were checked
     except OSError as error:
         raise BackscrollError(f"cannot start {terminal[0]}: {error.strerror}", HINT) from error
-    threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay as a zombie
+    threading.Thread(target=process.wait, daemon=True).start()  # reap the process, so that it does not stay as a zombie

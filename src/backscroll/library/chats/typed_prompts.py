@@ -1,4 +1,4 @@
-"""What the user typed in a chat, as text: the prompt behind the id of a message, or the first of a chat."""
+"""Typed prompts of a chat as text: by the id of a message, or the first of a chat."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from backscroll.library.library import Library
 
 
 class ChatPrompt(NamedTuple):
-    """A prompt as it was typed."""
+    """A prompt as the user typed it."""
 
     chat: str
     message: str
@@ -17,23 +17,23 @@ class ChatPrompt(NamedTuple):
 
 
 def typed_prompt_named(library: Library, name: str) -> ChatPrompt:
-    """The prompt `CHAT/MESSAGE`, or the message alone, or the first prompt of a chat; prefixes are enough."""
+    """Return the prompt `CHAT/MESSAGE`, or the message alone, or the first prompt of a chat; prefixes are enough."""
     chat, _, message = name.strip().rpartition("/")
     stored = library.find(chat or message)
     reader = ChatReader(library, stored)
     own = (stored.overview.id, *stored.overview.sessions)
-    if not chat and any(one.lower().startswith(message.lower()) for one in own):
+    if not chat and any(own_id.lower().startswith(message.lower()) for own_id in own):
         return _first(library, reader)
-    found = library.reader.messages_named(stored.key, message)
-    if not found:
+    named = library.reader.messages_named(stored.key, message)
+    if not named:
         raise NothingFound(f"the chat {stored.overview.id[:8]} has no message {message}", "check the id")
-    if len(found) > 1:
+    if len(named) > 1:
         raise UsageError(f"several messages start with {message}", "write more of it")
-    return typed_prompt(library, reader, found[0].uuid)
+    return typed_prompt(library, reader, named[0].uuid)
 
 
 def typed_prompt(library: Library, reader: ChatReader, message: str) -> ChatPrompt:
-    """A prompt of an open chat."""
+    """Return a prompt of an open chat."""
     place = reader.locate(message)
     if place is not None:
         branch, key = place

@@ -5,7 +5,7 @@ from backscroll.store.prices import AnswerPrice, CountedAnswer
 
 
 def cost_with(prices: Prices) -> AnswerPrice:
-    """A function that computes costs with these prices."""
+    """Return a function that computes costs with these prices."""
     cost = prices.cost
 
     def price(row: CountedAnswer) -> int | None:

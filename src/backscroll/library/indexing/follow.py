@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -15,22 +15,31 @@ from backscroll.files.homes import Home
 from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind
 from backscroll.files.watching import ChangedFile, watch
 from backscroll.library.archives import archive_folder
-from backscroll.library.indexing.changes import catalogue_stamp, is_forgotten, is_tracked, without_forgotten
+from backscroll.library.captures import Watching
+from backscroll.library.forget_requests import HiddenFiles, hidden_files, requests_stamp
+from backscroll.library.indexing.changes import (
+    is_forgotten,
+    is_tracked,
+    shown_archive,
+    without_forgotten,
+)
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.moves import Moves
 from backscroll.library.indexing.plan import plan, tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.progress import NoProgress, Progress
 from backscroll.library.indexing.shared_writer import SharedWriter
 from backscroll.library.indexing.sources import Sources, beside_keys, earlier_versions
 from backscroll.library.indexing.words import index_texts
+from backscroll.library.project_folders import moved_projects
 from backscroll.store.reader import IndexedFile
 
 if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 WATCHING: Final = "watching"
-"""What to do once everything is up to date."""
+"""Name of the progress task once everything is up to date."""
 RECENT_NS: Final = 60_000_000_000
 
 
@@ -45,50 +54,53 @@ class Followed:
     size: int
     sources: tuple[str, ...] = ()
     """The files that changed."""
+    is_about_clients: bool = False
+    """Whether a client started, ended or changed its status."""
 
 
 class PresentFiles:
     """The files of some homes as the batches of `watch` have reported them.
 
-    The index is compared with these, never with the disk: what happens meanwhile comes in a later batch. A file that
-    came and went between two batches is in none, so an index that had seen it would keep it for good.
+    The index is compared with these, never with the disk: later changes come in a later batch. A file that appeared and
+    disappeared between two batches is in none, so an index that had read it would keep it for good.
     """
 
     def __init__(self, homes: Sequence[Home]) -> None:
         self.homes = homes
-        self._files: dict[str, HomeFile] = {}
+        self._files: dict[tuple[str, str], HomeFile] = {}
+        """Files by home and path below it: a home may be inside another."""
 
     def take(self, batch: Sequence[ChangedFile]) -> None:
-        """Remember what a batch reports."""
+        """Apply a batch of changes."""
         for file, gone in batch:
             if gone:
-                self._files.pop(file.name, None)
+                self._files.pop((file.home, file.relative), None)
             else:
-                self._files[file.name] = file
+                self._files[file.home, file.relative] = file
 
     def discoveries(self) -> list[Discovery]:
-        """The same, as if the homes had just been looked through."""
-        found = {str(home.path): Discovery(home) for home in self.homes if home.exists}
+        """Return the files as if the homes had just been searched."""
+        by_home = {str(home.path): Discovery(home) for home in self.homes if home.exists}
         for file in self._files.values():
-            if file.home in found:
-                found[file.home].add(file)
-        return list(found.values())
+            if file.home in by_home:
+                by_home[file.home].add(file)
+        return list(by_home.values())
 
 
 @dataclass(frozen=True)
 class News:
-    """What came into the archive from elsewhere."""
+    """Additions to the archive that did not come from this machine's homes."""
 
     sources: tuple[str, ...] = ()
-    """The files that have more in them."""
+    """Ids of the files that grew."""
     has_forgotten: bool = False
-    """Whether files were removed from it."""
+    """Whether files were removed from the archive."""
     has_replaced: bool = False
-    """Whether bytes were removed from it that the index may still have."""
+    """Whether bytes were removed from the archive that the index may still have."""
 
 
 class NextStep(Enum):
-    """How to go on after a round of following."""
+    """The next step after a round of following."""
 
     END = auto()
     UPDATE = auto()
@@ -96,22 +108,22 @@ class NextStep(Enum):
 
 
 class Companion(Protocol):
-    """Works beside a `follow`, in a thread of its own, with the same archive: it syncs."""
+    """A worker beside `follow`, in a thread of its own, with the same archive: it syncs."""
 
     def begin(self, shared: SharedWriter) -> None:
-        """The archive is open for writing."""
+        """Start; the archive is open for writing."""
         ...
 
     def changed(self) -> None:
-        """Something was kept."""
+        """Note that a file was kept."""
         ...
 
     def news(self) -> News | None:
-        """What it has added to the archive since it was last asked."""
+        """Return the additions to the archive since the last call; None if there are none."""
         ...
 
     def end(self) -> None:
-        """There is nothing to follow any more. Must not wait for a remote."""
+        """Stop; following has ended. Must not wait for a remote."""
         ...
 
 
@@ -120,13 +132,16 @@ def follow(
     stop: threading.Event | None = None,
     progress: Progress | None = None,
     companion: Companion | None = None,
+    *,
+    command: str = "backscroll",
 ) -> Iterator[Followed]:
-    """Update a library and keep it up to date until `stop` is set; yield every round with something new.
+    """Update a library and keep it up to date until `stop` is set; yield every round with changes.
 
-    Keeps the archive and the index open: opening them for each change would cost more the larger they are.
+    `command` is the command that the user started, so that other commands can name it. Keeps the archive and the index
+    open: opening them for each change would cost more the larger they are.
     """
     try:
-        while (next_step := (yield from _follow(library, stop, progress, companion))) is not NextStep.END:
+        while (next_step := (yield from _follow(library, stop, progress, companion, command))) is not NextStep.END:
             if next_step is NextStep.REBUILD:
                 library.rebuild(progress)
     finally:
@@ -135,22 +150,35 @@ def follow(
 
 
 def _follow(
-    library: "Library", stop: threading.Event | None, progress: Progress | None, companion: Companion | None
+    library: "Library",
+    stop: threading.Event | None,
+    progress: Progress | None,
+    companion: Companion | None,
+    command: str,
 ) -> Generator[Followed, None, NextStep]:
-    """Follow; return how to go on."""
-    library.update(progress)
+    """Follow; return the next step."""
     settings, homes = library.settings, library.homes
+    requests, hidden = requests_stamp(settings), hidden_files(settings)
+    library.update(progress)
     (progress or NoProgress()).begin(WATCHING, 0)
     store = library.store.start_writing()
     try:
-        with Writer(archive_folder(settings)) as writer, SharedWriter(writer) as shared:
+        with (
+            Writer(archive_folder(settings)) as writer,
+            SharedWriter(writer) as shared,
+            Watching(settings, homes, command) as watching,
+        ):
             prices = load_prices(settings)
             store.use_prices(cost_with(prices), prices.fingerprint)
-            ingest = Ingest(store)
+            moves = Moves(moved_projects(settings.library))
+            ingest = Ingest(store, moves=moves, is_elsewhere=library.machine.is_elsewhere)
             present = PresentFiles(homes)
+            is_behind = store.noted("catalogue") != writer.stamp
             if companion is not None:
                 companion.begin(shared)
             for batch in watch(homes, stop=stop, tells_idle=companion is not None):
+                if requests_stamp(settings) != requests:  # another device asks to forget files, or was answered
+                    return NextStep.UPDATE
                 news = companion.news() if companion is not None else None
                 if shared.has_failed:
                     raise _CutOffError
@@ -158,12 +186,17 @@ def _follow(
                     # An index with rows of forgotten files is rebuilt by the update.
                     return NextStep.REBUILD if news.has_replaced else NextStep.UPDATE
                 if not batch and news is None:
+                    watching.is_up_to_date(has_news=False)
                     continue
                 with shared.using():
-                    followed = _round(library, ingest, present, batch, writer, news)
+                    followed = _round(library, ingest, present, batch, writer, hidden, is_behind or news is not None)
+                is_behind = False
+                watching.is_up_to_date(has_news=True)
                 if companion is not None and batch:
                     companion.changed()
-                if followed.files or followed.passages:
+                if news is not None:
+                    followed = replace(followed, sources=(*followed.sources, *news.sources))
+                if followed.files or followed.passages or followed.is_about_clients:
                     yield followed
     except _CutOffError:
         return NextStep.UPDATE
@@ -173,7 +206,7 @@ def _follow(
 
 
 class _CutOffError(Exception):
-    """The companion failed to write to the archive: what was not committed is dropped, and it is opened again."""
+    """The companion failed to write to the archive: uncommitted bytes are dropped, and it is opened again."""
 
 
 def _round(
@@ -182,34 +215,43 @@ def _round(
     present: PresentFiles,
     batch: Sequence[ChangedFile],
     writer: Writer,
-    news: News | None,
+    hidden: HiddenFiles,
+    has_news: bool,
 ) -> Followed:
-    """Keep, read and index what changed in the homes, and what came into the archive from elsewhere."""
+    """Keep, read and index the changes in the homes, and additions to the archive from elsewhere."""
     homes, store, work = library.homes, library.store, ingest.work
+    # The companion may have kept files that it has not reported yet: only its news, or an update, reads those.
+    has_read_all = has_news or store.noted("catalogue") == writer.stamp
     present.take(batch)
     for home in homes:
-        mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+        mine = [changed for changed in batch if changed.file.home == str(home.path)]
         if mine:
             capture_changed(writer, home, home.machine, mine)
     before = (work.files, work.records, work.lines, work.size)
-    if news is not None:
-        _settle(ingest, library, present, writer)
+    archive = shown_archive(writer, hidden)
+    if has_news:
+        _settle(ingest, library, present, archive)
     else:
-        _take(ingest, library, present, batch, writer)
-    store.note("catalogue", catalogue_stamp(library.settings))
-    passages = index_texts(store, Sources(homes, writer), ingest.recent)
-    ingest.finish()
+        _take(ingest, library, present, batch, archive)
+    if has_read_all:
+        store.note("catalogue", writer.stamp)
+    sources = Sources(homes, writer)
+    passages = index_texts(store, sources, ingest.recent)
+    if ingest.finish():  # a chat may begin with another session now, and have its title there
+        passages += index_texts(store, sources, ingest.recent)
     after = (work.files, work.records, work.lines, work.size)
     files, records, lines, size = (now - then for now, then in zip(after, before, strict=True))
-    sources = (*(one.file.id for one in batch), *(news.sources if news else ()))
-    return Followed(files, records, passages, lines, size, sources)
+    is_about_clients = any(changed_file.file.kind is FileKind.LIVE_SESSION for changed_file in batch)
+    return Followed(
+        files, records, passages, lines, size, tuple(changed_file.file.id for changed_file in batch), is_about_clients
+    )
 
 
 def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
     """Yield changes until `stop` is set; another process reads them into the library."""
     since = time.time_ns() - RECENT_NS
     for batch in watch(library.homes, stop=stop):
-        sources = tuple(one.file.id for one in batch if one.gone or one.file.modified_ns >= since)
+        sources = tuple(change.file.id for change in batch if change.gone or change.file.modified_ns >= since)
         since = 0  # the first batch has every file
         if sources:
             yield Followed(len(sources), 0, 0, 0, 0, sources)
@@ -227,7 +269,7 @@ def _take(
         _settle(ingest, library, present, archive)  # a missing file may have moved, or only be in the archive
         return
     for home in present.homes:
-        files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
+        files = [changed.file for changed in tracked if changed.file.home == str(home.path)]
         if any(_has_other_versions(library, home, file, archive) for file in files):
             _settle(ingest, library, present, archive)
             return
@@ -236,12 +278,12 @@ def _take(
             known = library.store.indexed_files(around)
             fresh = [file for file in files if not _is_the_same(file, known.get(file.id))]
             sources = Sources(present.homes, None)
-            found = {name: source for name in around if (source := sources.find(name)) is not None}
-            ingest.run(tasks_for(fresh, known, found), later=True)
+            by_id = {name: source for name in around if (source := sources.find(name)) is not None}
+            ingest.run(tasks_for(fresh, known, by_id), later=True)
 
 
 def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive: Archive) -> bool:
-    """Whether a file shrank or grew so that different earlier versions of it are shown.
+    """Whether a file shrank or grew so that different earlier versions of it are visible.
 
     Also whether a sidecar changed next to a transcript with such versions: they have to be checked too.
     """
@@ -251,23 +293,23 @@ def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive:
     live = file if about == file.key else Sources([home], None).find(about.id)
     if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
         return False
-    shown = {version.id for version in earlier_versions(archive, kept, live)}
+    visible = {version.id for version in earlier_versions(archive, kept, live)}
     known = set(library.store.indexed_files(about._replace(version=version.number).id for version in kept.versions))
-    return shown != known or (about != file.key and bool(known))
+    return visible != known or (about != file.key and bool(known))
 
 
 def _settle(ingest: Ingest, library: "Library", present: PresentFiles, archive: Archive) -> None:
-    found = without_forgotten(present.discoveries(), archive)
-    work = plan(library.store.indexed_files(), found, archive, library.machine)
+    visible = without_forgotten(present.discoveries(), archive)
+    work = plan(library.store.indexed_files(), visible, archive, library.machine)
     ingest.run(work.tasks, work.removed, work.archived)
 
 
 def _around(files: Sequence[HomeFile]) -> set[str]:
-    """The files, and the transcripts and sidecars next to them."""
+    """Return the ids of the files, and of the transcripts and sidecars next to them."""
     return {key.id for file in files for key in (file.key, transcript_of(file.key), *beside_keys(file.key))}
 
 
 def _is_the_same(file: HomeFile, known: IndexedFile | None) -> bool:
-    """Whether it is unchanged since it was read."""
+    """Whether a file is unchanged since it was read."""
     mark = known.bookmark if known and not known.archived else None
     return mark is not None and mark[1:6] == (*file.identity, file.size, file.modified_ns, file.changed_ns)

@@ -1,7 +1,6 @@
 """Read new records into a store: rows, chats, and the progress, in one transaction per batch.
 
-The work is proportional to what is new. A file that grew is read from where reading stopped; its chat is loaded from
-its saved state, and only changes are written.
+A file that grew is read from its bookmark on; its chat is loaded from its saved state, and only changes are written.
 """
 
 import gc
@@ -19,6 +18,7 @@ from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.files.discovery import Unreadable
 from backscroll.files.layout import TRANSCRIPTS, FileKind
 from backscroll.files.reading import Bookmark, Change
+from backscroll.library.indexing.moves import NO_MOVES, Moves
 from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.library.indexing.sources import (
     Item,
@@ -40,31 +40,31 @@ from backscroll.store.columns import FileFlags, add_record, add_spilled, change_
 from backscroll.store.reader import IndexedFile
 
 MAX_ROWS: Final = 100_000
-"""How many rows of chats stay in memory between runs, in case their sessions grow."""
+"""Number of rows of chats that stay in memory between runs, in case their sessions grow."""
 BULK_ROWS: Final = 25_000
-"""How many stay between the batches of one run: few are needed in the next batch, and 1,000 rows take 1 MB."""
+"""Number of rows that stay between batches of one run: the next batch needs few, and 1,000 rows take 1 MB."""
 MAX_FILES: Final = 4_000
-"""From how many files: a chat takes about 10 kB even without rows."""
+"""Number of files from which chats are released: a chat takes about 10 kB even without rows."""
 RECORDS_AT_ONCE: Final = 1000
 
 
 class Ingest:
-    """Fills a store. Keeps the chats it has seen, so that following a session costs only what is new."""
+    """Fills a store. Keeps its chats in memory, so that following a session only costs the new part."""
 
     def __init__(
-        self, store: Store, on_bytes: Callable[[int], object] = lambda _: None, recent: RecentTexts | None = None
-    ) -> None:
-        self.work = Work()
+        self, store: Store, on_bytes: Callable[[int], object] = lambda _: None, recent: RecentTexts | None = None,
+        moves: Moves = NO_MOVES, is_elsewhere: Callable[[str], bool] = lambda _: False,
+    ) -> None:  # fmt: skip
+        self.work, self._moves, self._is_elsewhere = Work(), moves, is_elsewhere
         self.recent = recent or RecentTexts()
-        """The texts of what was read last, for their words."""
+        """The texts read last, for indexing their words."""
         self._store, self._on_bytes = store, on_bytes
-        self._incomplete: set[str] = set()
-        self._batch = Batch()
+        self._incomplete, self._batch = set[str](), Batch()
         self.rows = self._first_rows = 0  # of chats in memory: now, and after the first batch
         self._forget()
 
     def go_on(self, store: Store, recent: RecentTexts) -> None:
-        """Continue with the same store, opened again, if no one else has changed it since."""
+        """Continue with the same store, opened again, if no other process has changed it since."""
         self._store, self.recent, self.work = store, recent, Work()
 
     def run(
@@ -77,17 +77,14 @@ class Ingest:
         after_batch: Callable[[], object] = lambda: None,
         is_enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read everything, batch by batch, in the order of the tasks; call `after_batch` when one is written.
+        """Read everything, batch by batch, in the order of the tasks; call `after_batch` when a batch is written.
 
         `archived` are files that only the archive has. If `is_enough` after a batch, the rest is left for the next run.
 
-        With `later`, the overviews of chats that only grew are left to `finish`: they cost more the longer a chat is,
-        and searches do not need them. If `finish` never runs, the next run does it.
+        With `later`, overviews of chats that only grew are left to `finish`, or to the next run: they cost more the
+        longer a chat is, and searches do not need them.
         """
-        self._later = later
-        gone = list(removed)
-        kept = list(archived)
-        most_rows = MAX_ROWS
+        self._later, gone, kept, most_rows = later, list(removed), list(archived), MAX_ROWS
         for batch in in_batches(tasks):
             self._take(batch, gone, kept)
             self._release(most_rows)
@@ -99,11 +96,12 @@ class Ingest:
             self._take([], gone, kept)
             after_batch()
 
-    def finish(self) -> None:
-        """Write the overviews that were left for later."""
-        if self._is_overdue:
+    def finish(self) -> bool:
+        """Write the overviews that `run` left for later; return whether there were any."""
+        if is_overdue := self._is_overdue:
             self.run([])
             self._release(MAX_ROWS)  # until now they were needed
+        return is_overdue
 
     def _take(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> None:
         """Read some files and write their records, each file completely or not at all."""
@@ -119,16 +117,16 @@ class Ingest:
             except BaseException:
                 self._forget()  # the chats in memory may be ahead of the store
                 raise
-            # What a file contributes goes into many places, and joins chats: start again from what is written, without
-            # the files that failed. They are read the next time.
+            # The records of a file go into many places, and join chats: start again from the written state, without the
+            # files that failed. They are read the next time.
             self._forget()
             self.work.files, self.work.lines, self.work.size = before.files, before.lines, before.size
             self.work.records, self.work.chats = before.records, before.chats
-            tasks = [task for task in tasks if not any(task is one for one in failed)]
+            tasks = [task for task in tasks if not any(task is failed_task for failed_task in failed)]
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
         if not self._first_rows:
             self._first_rows = self.rows
-        self._batch = Batch()  # what was written need not stay in memory while its words are indexed
+        self._batch = Batch()  # after the write, the batch need not stay in memory while its words are indexed
 
     def _release(self, most_rows: int) -> None:
         """Release the chats if there are many.
@@ -147,7 +145,7 @@ class Ingest:
         self._batch = batch
         self._keys = ChatKeys(set(), set(), {})
         self._begun: set[str] = set()
-        """Files that may have something in the batch."""
+        """Files that may have rows in the batch."""
         self._fresh: set[str] = {known.source for known in removed}  # their saved state must not be loaded
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
@@ -178,7 +176,7 @@ class Ingest:
             self.work.unreadable.append(Unreadable(error.path, error.reason))
 
     def _take_file(self, task: Task) -> None:
-        """Read what is new."""
+        """Read the new part of a file."""
         if task.source.kind in TRANSCRIPTS:
             self._take_transcript(task)
         elif task.source.kind is FileKind.TOOL_RESULT:
@@ -187,9 +185,8 @@ class Ingest:
             self._note(task)
 
     def _take_transcript(self, task: Task) -> None:
-        source = task.source
+        source, flags = task.source, FileFlags()
         place = conversation_place(source)
-        flags = FileFlags()
         before = self._chats.transcript(place.file)
         linked = set(before.linked) if before is not None else ()
         bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
@@ -209,16 +206,16 @@ class Ingest:
         mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
         columns = FileColumns(
             number, place.file, source.machine, source.home, source.name, str(source.kind), transcript.session_id,
-            place.agent_id, transcript.project, transcript.first_typed, microseconds(transcript.first),
+            place.agent_id, self._moves.now(transcript.project), transcript.first_typed, microseconds(transcript.first),
             microseconds(transcript.last), bookmark.size if bookmark else source.size, source.is_archived, mark,
             save(transcript), lines, bookmark.modified_ns if bookmark else source.modified_ns,
             flags.image, flags.thinking, flags.diff,
         )  # fmt: skip
         self._batch.files.append(columns)
-        self.work.files += 1
+        self.work.add_file(None if source.is_kept else transcript.project)
 
     def _number(self, task: Task, *, starts_over: bool) -> int:
-        """The file's id. If it is read from the start, everything known about it is dropped."""
+        """Return the file's id. If the file is read from the start, all of its rows are dropped."""
         source = task.source.id
         if task.known is None:
             number = self._batch.new_file()
@@ -235,7 +232,7 @@ class Ingest:
     def _read(
         self, task: Task, place: TranscriptPlace, bookmark: Bookmark | None, flags: FileFlags
     ) -> tuple[int, int, Bookmark | None]:
-        """Read what is new in a transcript; return its id, its number of lines, and where to continue."""
+        """Read the new part of a transcript; return its id, its number of lines, and the bookmark to continue from."""
         with reading_of(task.source):
             opened = task.source.open(bookmark)
         with opened as reading:
@@ -267,22 +264,27 @@ class Ingest:
 
     def _add(self, place: TranscriptPlace, chunk: list[tuple[Record, int, int]], number: int, flags: FileFlags) -> None:
         transcript = self._transcript(place)
-        position = transcript.position
-        had_begun = bool(transcript.first_typed)
+        first, had_begun = transcript.position, bool(transcript.first_typed)
         rows = self._chats.add(place, [record for record, _, _ in chunk])
         uuids = self._uuids.setdefault(place.file, set())
-        for (record, start, length), row in zip(chunk, rows, strict=True):
+        repeated = {row.position: row for row in transcript.repeated}
+        for position, ((record, start, length), row) in enumerate(zip(chunk, rows, strict=True), first):
             passages = add_record(self._batch, flags, number, position, start, length, record, row)
-            if self.recent.is_open(length):
-                for passage in passages:
-                    self.recent.add(place.file, start, length, passage.number, passage.text())
-            position += 1
+            if repetition := repeated.get(position):  # a row of an agent
+                passages = add_record(
+                    self._batch, flags, number, position, start, length, repetition.record, repetition.row
+                )
+            for passage in passages if self.recent.is_open(length) else ():
+                self.recent.add(place.file, start, length, passage.number, passage.text())
             if title := title_of(record):
                 self._batch.titles.append((title[0], number, title[1]))
                 self._keys.rows.add(title[0])
+            if row is not None:
+                if row.uuid in uuids:  # written again, perhaps while an answer streamed in
+                    self._batch.replaced.append((number, row.uuid, position))
+                uuids.add(row.uuid)
             if row is None or row.is_sidechain or place.agent_id is not None:
                 continue
-            uuids.add(row.uuid)
             self._keys.rows.add(row.uuid)
             if row.message_id:
                 self._keys.messages.setdefault(transcript.first_typed, set()).add(row.message_id)
@@ -296,7 +298,7 @@ class Ingest:
         self.work.records += len(chunk)
 
     def _take_spilled(self, task: Task) -> None:
-        """A spilled tool result, in pieces that end with a line."""
+        """Read a spilled tool result, in pieces that end with a line."""
         number = self._number(task, starts_over=True)
         when = task.source.modified_ns // 1000
         start = 0
@@ -309,18 +311,17 @@ class Ingest:
         self._note(task, number)
 
     def _note(self, task: Task, number: int | None = None) -> None:
-        """Remember a file that is not a transcript."""
+        """Record a file that is not a transcript."""
         source = task.source
         number = self._number(task, starts_over=False) if number is None else number
         with reading_of(source):
             bookmark = bookmark_of(source)
         mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
-        columns = FileColumns(
+        self._batch.files.append(FileColumns(
             number, source.id, source.machine, source.home, source.name, str(source.kind), source.place.session_id,
             source.place.agent_id, project=None, first_typed="", started=None, last_active=None, size=source.size,
             archived=source.is_archived, bookmark=mark, state=None, modified=source.modified_ns,
-        )  # fmt: skip
-        self._batch.files.append(columns)
+        ))  # fmt: skip
 
     def _gather_chats(self, *, later: bool) -> None:
         """Write every chat that changed; with `later`, not those that only grew."""
@@ -333,18 +334,17 @@ class Ingest:
             if chat in waiting:
                 continue
             files.update(self._numbers[transcript.place.file] for transcript in chat.transcripts)
-            self._batch.chats.append(change_of(chat, self._numbers))
+            self._batch.chats.append(self._moves.applied(change_of(chat, self._numbers)))
             for transcript in chat.transcripts:
                 self._written[transcript.place.file] = chat
             self.work.chats += 1
         self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
 
     def _has_same_files(self, chat: Chat) -> bool:
-        """Whether it is already written with the same files: its rows are then searchable without it."""
+        """Whether a chat is already written with the same files: its rows are then searchable without it."""
         before = self._written.get(chat.transcripts[0].place.file)
-        if before is None:
-            return False
-        return {one.place.file for one in before.transcripts} == {one.place.file for one in chat.transcripts}
+        known = {transcript.place.file for transcript in before.transcripts} if before is not None else set()
+        return known == {transcript.place.file for transcript in chat.transcripts}
 
     def _is_other(self, chat: Chat) -> bool:
         return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
@@ -353,28 +353,28 @@ class Ingest:
         """Load saved chats, unless they are already in memory."""
         wanted = [chat for chat in chats if chat not in self._loaded]
         self._loaded.update(wanted)
-        found = self._store.load_transcripts(wanted)
-        found = [
+        loaded = self._store.load_transcripts(wanted)
+        loaded = [
             (number, transcript)
-            for number, transcript in found
+            for number, transcript in loaded
             if transcript.place.file not in self._fresh and self._chats.transcript(transcript.place.file) is None
         ]
-        if not found:
+        if not loaded:
             return
-        titles = self._still_given(self._store.titles(number for number, _ in found))
-        for number, transcript in found:
+        titles = self._still_given(self._store.titles(number for number, _ in loaded))
+        for number, transcript in loaded:
             self._numbers[transcript.place.file] = number
             self._uuids[transcript.place.file] = {row.uuid for row in transcript.rows}
             self._chats.take(transcript, titles)
             self.rows += len(transcript.rows)
 
     def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        """Titles without those of files that are read again: their current titles are known."""
+        """Return the titles without those of files that are read again: their current titles are known."""
         left = {
-            row: {source: title for source, title in given.items() if source not in self._fresh}
-            for row, given in titles.items()
+            row: {source: title for source, title in by_source.items() if source not in self._fresh}
+            for row, by_source in titles.items()
         }
-        return {row: given for row, given in left.items() if given}
+        return {row: by_source for row, by_source in left.items() if by_source}
 
     def _drop(self, source: str, number: int) -> None:
         self._load(self._store.chats_titled_by(number))
@@ -390,8 +390,8 @@ class Ingest:
         return transcript
 
     def _forget(self) -> None:
-        """Release the chats; they are loaded again when something is added to them."""
-        self._chats = ChatBuilder()
+        """Release the chats; they are loaded again when they grow."""
+        self._chats = ChatBuilder(is_elsewhere=self._is_elsewhere)
         self._numbers: dict[str, int] = {}
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()

@@ -1,6 +1,6 @@
-"""The sessions inside the files of early clients, for a plan: a database is to a home what a folder is.
+"""The sessions inside the files of early clients, for a plan: such a database holds sessions, like a folder of a home.
 
-A database or log that looks as it did when its sessions were listed is not opened: they are taken from the index.
+A database or log that is unchanged since its sessions were listed is not opened: they are taken from the index.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from backscroll.store.reader import IndexedFile
 
 
 class KnownInside:
-    """What the index has of such files: their own entries, and those of the sessions in them."""
+    """The entries of the index for such files, and for the sessions inside them."""
 
     def __init__(self, known: Mapping[str, IndexedFile], containers: Collection[str]) -> None:
-        """`containers` are the paths of the files."""
+        """Collect the entries; `containers` are the paths of the files."""
         self._known = known
         self._inside: dict[tuple[str, str], list[IndexedFile]] = {}
         for entry in known.values() if containers else ():
@@ -33,48 +33,52 @@ class KnownInside:
                 self._inside.setdefault((entry.machine, holder), []).append(entry)
 
     def of_live(self, file: HomeFile) -> list[HomeFile] | None:
-        """The sessions that were read from it, if it looks the same; None if it has to be opened."""
+        """Return the sessions that were read from a file, if it is unchanged; None if it has to be opened."""
         entry = self._known.get(file.id)
         if entry is None or entry.bookmark is None or entry.archived:
             return None
         if not looks_the_same(file, Bookmark(*entry.bookmark)):
             return None
         inside = self._inside.get((file.machine, file.name), [])
-        return [_as_file(file, one, Bookmark(*one.bookmark)) for one in inside if one.bookmark and not one.archived]
+        return [
+            _as_file(file, session, Bookmark(*session.bookmark))
+            for session in inside
+            if session.bookmark and not session.archived
+        ]
 
     def of_kept(self, kept: Kept) -> dict[str, EarlySession] | None:
-        """The same for one that is read from the archive."""
+        """Return the sessions of a file that is read from the archive, by name; None if it has to be opened."""
         entry = self._known.get(kept.id)
         if entry is None or entry.bookmark or (entry.size, entry.modified) != (kept.size, kept.modified_ns):
             return None
         inside = self._inside.get((kept.machine, kept.name), [])
-        sessions = (EarlySession(PurePosixPath(one.path).stem, one.size, one.modified, 0) for one in inside)
+        sessions = (EarlySession(PurePosixPath(item.path).stem, item.size, item.modified, 0) for item in inside)
         return {session.name: session for session in sessions}
 
 
 def with_sessions(discovery: Discovery, known: Mapping[str, IndexedFile], archive: Archive | None = None) -> Discovery:
-    """What was found in a home, with the sessions that are inside other files, except those that were forgotten."""
+    """Return the files of a home and the sessions that are inside other files, except forgotten ones."""
     containers = {file.name for file in discovery.files if file.kind in CONTAINERS}
     if not containers:
         return discovery
     before = KnownInside(known, containers)
-    found = Discovery(discovery.home)
-    found.left_out, found.unreadable = discovery.left_out, list(discovery.unreadable)
+    expanded = Discovery(discovery.home)
+    expanded.left_out, expanded.unreadable = discovery.left_out, list(discovery.unreadable)
     for file in discovery.files:
         if file.kind not in CONTAINERS:
-            found.files.append(file)
+            expanded.files.append(file)
             continue
         same = before.of_live(file)
         inside = find_inside(file) if same is None else same
-        problems = len(found.unreadable)
-        sessions = len(found.files)
+        problems = len(expanded.unreadable)
+        sessions = len(expanded.files)
         for item in inside:
             if not isinstance(item, HomeFile) or not _is_forgotten(archive, item):
-                found.add(item)
-        # One that could not be listed at all is as good as not there: what is kept of it is read instead.
-        if len(found.unreadable) == problems or len(found.files) > sessions:
-            found.files.append(file)
-    return found
+                expanded.add(item)
+        # A file whose sessions cannot be listed counts as missing: its kept sessions are read instead.
+        if len(expanded.unreadable) == problems or len(expanded.files) > sessions:
+            expanded.files.append(file)
+    return expanded
 
 
 def _is_forgotten(archive: Archive | None, file: HomeFile) -> bool:
@@ -82,7 +86,7 @@ def _is_forgotten(archive: Archive | None, file: HomeFile) -> bool:
 
 
 def is_container(discovery: Discovery, path: Path) -> bool:
-    """Whether this is such a file, rather than a folder or another file."""
+    """Whether a path is that of a container, rather than of a folder or another file."""
     place = place_of(path.relative_to(discovery.home.path).parts) if path != discovery.home.path else LeftOut.OTHER
     return not isinstance(place, LeftOut) and place.kind in CONTAINERS
 
@@ -94,31 +98,31 @@ def kept_inside(
     live_sessions: Mapping[str, HomeFile],
     before: KnownInside,
 ) -> Iterator[Kept]:
-    """The sessions of a kept file that its live one does not have, or has less of."""
+    """Yield the sessions of a kept file that its live one does not have, or has less of."""
     file = kept.file
     versions = [version for version in file.shown_versions if live is None or version.size > live.size]
     noted = before.of_kept(kept) if live is None else None
-    found: dict[str, Kept] = {}
+    sessions: dict[str, Kept] = {}
     if noted is not None and file.latest is not None:
-        found = {name: _inside(kept, session) for name, session in noted.items()}
+        sessions = {name: _inside(kept, session) for name, session in noted.items()}
     else:
         for version in versions:
             for session in _sessions(archive, file, version):
-                other = found.get(session.name)
+                other = sessions.get(session.name)
                 if other is None or session.size >= other.size:
-                    found[session.name] = _inside(kept, session, version.number)
-    for one in found.values():
-        if archive.is_forgotten(file.home, one.key.path, file.machine):
+                    sessions[session.name] = _inside(kept, session, version.number)
+    for kept_session in sessions.values():
+        if archive.is_forgotten(file.home, kept_session.key.path, file.machine):
             continue
-        current = live_sessions.get(one.key.current.id)
+        current = live_sessions.get(kept_session.key.current.id)
         if current is None:
-            yield one
-        elif one.size > current.size:
-            yield _as_earlier(one)
+            yield kept_session
+        elif kept_session.size > current.size:
+            yield _as_earlier(kept_session)
 
 
 def containers_in(archive: Archive) -> Sequence[KeptFile]:
-    """The kept files of early clients."""
+    """Return the kept files of early clients."""
     return [file for file in archive.files.values() if file.type in CONTAINERS and file.latest is not None]
 
 

@@ -1,7 +1,7 @@
-"""Read what came into the archive from other machines, file by file, without comparing everything else.
+"""Read additions to the archive from other machines, file by file, without comparing everything else.
 
-An update compares all files that are kept with all that were read. If the index had read everything that was kept
-before, and we know which files have grown, only these are checked.
+An update compares all kept files with all indexed ones. If the index had read everything that was kept before, and the
+files that have grown are known, only these are checked.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from backscroll.archive.archive import Archive
 from backscroll.files.layout import CONTAINERS
 from backscroll.files.source_key import SourceKey
-from backscroll.library.indexing.changes import catalogue_stamp, is_tracked, price_table
+from backscroll.library.indexing.changes import is_tracked, price_table
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import tasks_for, transcript_of
@@ -41,9 +41,9 @@ def take_news(
 
 
 def _take(library: "Library", archive: Archive, sources: Iterable[str], before: str, warm: WarmChats | None) -> bool:
-    """Read and index these files; False if that takes an update, and nothing was changed."""
+    """Read and index these files; return False, with nothing changed, if that takes an update."""
     store, settings, machine = library.store.start_writing(), library.settings, library.machine
-    now = catalogue_stamp(settings)
+    now = archive.stamp
     is_current = store.noted("catalogue") == before and not store.noted("overdue")
     if not is_current or store.noted("price table") != price_table(settings) or not archive.is_complete:
         return False
@@ -51,7 +51,9 @@ def _take(library: "Library", archive: Archive, sources: Iterable[str], before: 
     fresh = _found(keys, archive, machine)
     if fresh is None:
         return False
-    around = {key.id: key for one in keys for key in (one, transcript_of(one), *beside_keys(one))}
+    around = {
+        key.id: key for source_key in keys for key in (source_key, transcript_of(source_key), *beside_keys(source_key))
+    }
     present = _found(around.values(), archive, machine)
     if present is None:
         return False
@@ -71,8 +73,8 @@ def _take(library: "Library", archive: Archive, sources: Iterable[str], before: 
 
 
 def _found(keys: Iterable[SourceKey], archive: Archive, machine: Machine) -> dict[str, Source] | None:
-    """What is kept under these keys, by id; None if one of them is not simply a file of another machine that grew."""
-    found: dict[str, Source] = {}
+    """Return the kept files with these keys, by id; None if one is not a plain file of another machine that grew."""
+    kept_files: dict[str, Source] = {}
     for key in keys:
         file = archive.sources.get(key)
         if file is None or file.latest is None or not is_tracked(file.kind, file.path):
@@ -80,5 +82,5 @@ def _found(keys: Iterable[SourceKey], archive: Archive, machine: Machine) -> dic
         is_plain = file.kind not in CONTAINERS and not machine.is_own(file.machine)
         if not is_plain or earlier_versions(archive, file, None):
             return None
-        found[key.id] = Kept(archive, file, file.latest, is_archived=file.gone_since is not None)
-    return found
+        kept_files[key.id] = Kept(archive, file, file.latest, is_archived=file.gone_since is not None)
+    return kept_files

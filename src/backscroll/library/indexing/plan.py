@@ -1,6 +1,6 @@
-"""What a store has to do: which files are new, grew, were deleted from their home, or must be removed."""
+"""Plan the work for a store: which files are new, grew, were deleted from their home, or must be removed."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -9,6 +9,7 @@ from backscroll.archive.kept_file import KeptFile
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable
 from backscroll.files.layout import CONTAINERS, TITLE_FILE, TRANSCRIPTS, FileKind
 from backscroll.files.source_key import SourceKey
+from backscroll.library.gone_homes import gone_homes
 from backscroll.library.indexing.changes import changes_in, entries_of, is_tracked
 from backscroll.library.indexing.inside import KnownInside, containers_in, is_container, kept_inside, with_sessions
 from backscroll.library.indexing.sources import Kept, Source, beside_keys, earlier_versions
@@ -25,7 +26,7 @@ class Plan:
     removed: list[IndexedFile] = field(default_factory=list)
     archived: list[IndexedFile] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
-    """What of files with sessions in them could not be read."""
+    """Files with sessions in them that could not be read."""
 
     @property
     def is_empty(self) -> bool:
@@ -46,22 +47,25 @@ def plan(
     *,
     is_archive_unread: bool = False,
 ) -> Plan:
-    """Compare what a store has read with what there is: in these homes of this machine, and kept from any other.
+    """Compare the files that a store has read with those in these homes of this machine, and with kept files of homes
+    that are gone or on another machine.
 
-    Nothing that was kept is dropped unless the archive says that it was forgotten. Where the archive could not be read
-    (`is_archive_unread`), a file that is gone from its home is left as it is, too: it may well be kept.
+    No kept file is dropped unless the archive says that it was forgotten. If the archive could not be read
+    (`is_archive_unread`), a file that is gone from its home stays as it is, too: it may well be kept.
     """
     planned = Plan()
-    found = [with_sessions(discovery, known, archive) for discovery in discoveries]
-    for before, after in zip(discoveries, found, strict=True):
+    expanded = [with_sessions(discovery, known, archive) for discovery in discoveries]
+    for before, after in zip(discoveries, expanded, strict=True):
         planned.unreadable += after.unreadable[len(before.unreadable) :]
-    discoveries = found
+    discoveries = expanded
     live: dict[str, HomeFile] = {file.id: file for discovery in discoveries for file in discovery.files}
     present: dict[str, Source] = {name: file for name, file in live.items() if is_tracked(file.kind, file.relative)}
     versions: dict[str, list[Kept]] = {}
     """The earlier versions of files that shrank."""
+    homes = {str(discovery.home.path) for discovery in discoveries}
+    gone = gone_homes(machine, archive.homes) - homes if archive is not None else frozenset()
+    homes |= gone
     if archive is not None:
-        homes = {str(discovery.home.path) for discovery in discoveries}
         _add_kept(present, versions, live, archive, machine, homes)
         _add_kept_inside(present, versions, live, archive, machine, known, homes)
     is_incomplete = is_archive_unread or (archive is not None and not archive.is_complete)
@@ -71,23 +75,41 @@ def plan(
         item.path
         for discovery in discoveries
         for item in discovery.unreadable
-        if not is_container(discovery, item.path)  # what is kept of one that cannot be read is shown
+        if not is_container(discovery, item.path)  # the kept sessions of a container that cannot be read are visible
     ]
     for source in present.values():
         is_hidden = source.machine == machine.id and any(source.path.is_relative_to(folder) for folder in hidden)
         if source.is_kept and not is_hidden:
             _settle(planned, known, source, present, versions, are_known_settled=is_incomplete)
-    for entry in _not_shown(known, {*present, *live}, archive, machine, discoveries) if archive is not None else ():
+    for entry in _not_shown(known, {*present, *live}, archive, machine, homes, gone) if archive is not None else ():
         planned.removed.append(entry)
         planned.tasks += _tasks_without(entry, known, present, versions)
     # A file that is read anyway need not be checked for its sidecars as well.
     read = {task.source.id: task for task in planned.tasks if not task.only_beside}
     once = {task.source.id: task for task in planned.tasks if task.only_beside} | read
-    # A file that holds sessions comes after them: once it is noted, they count as read.
-    planned.tasks = sorted(
-        once.values(), key=lambda task: (task.source.kind not in CONTAINERS, task.source.modified_ns), reverse=True
-    )
+    planned.tasks = _in_order(once.values())
     return planned
+
+
+def _in_order(tasks: Collection[Task]) -> list[Task]:
+    """Sort the newest session first, with all files that have its id: each batch that adds to a chat rebuilds it.
+
+    A file that holds sessions comes after them: once it is recorded, they count as read.
+    """
+    newest: dict[str, int] = {}
+    for task in tasks:
+        session = _session(task)
+        newest[session] = max(task.source.modified_ns, newest.get(session, task.source.modified_ns))
+
+    def order(task: Task) -> tuple[bool, int, str, int]:
+        session = _session(task)
+        return task.source.kind not in CONTAINERS, newest[session], session, task.source.modified_ns
+
+    return sorted(tasks, key=order, reverse=True)
+
+
+def _session(task: Task) -> str:
+    return task.source.place.session_id or task.source.id
 
 
 def _not_shown(
@@ -95,16 +117,16 @@ def _not_shown(
     present: set[str],
     archive: Archive,
     machine: Machine,
-    discoveries: Sequence[Discovery],
+    homes: Set[str],
+    gone: Set[str],
 ) -> Iterator[IndexedFile]:
-    """What was read from the archive and does not count any more: it was forgotten or moved, or the file grew again."""
-    homes = {str(discovery.home.path) for discovery in discoveries}
+    """Yield entries of the archive that no longer count: forgotten, moved, or hidden because the file grew again."""
     for name, entry in known.items():
-        if name in present or not (entry.archived or not machine.is_own(entry.machine)):
+        if name in present or not (entry.archived or not machine.is_own(entry.machine) or entry.home in gone):
             continue
         key = SourceKey.parse(name)
         if key.home in homes or not machine.is_own(key.machine):
-            # An earlier version: what the file holds now hides it, or it has moved with its file.
+            # An earlier version: the current content of the file hides it, or it has moved with its file.
             was_hidden = key.version is not None and archive.is_complete
             if was_hidden or archive.is_forgotten(key.home, key.path, key.machine):
                 yield entry
@@ -116,11 +138,11 @@ def _add_kept(
     live: dict[str, HomeFile],
     archive: Archive,
     machine: Machine,
-    homes: set[str],
+    homes: Set[str],
 ) -> None:
-    """Add what is read from the archive: files that are gone from these homes, and those of other machines."""
+    """Add the files that are read from the archive: those gone from these homes, and those of other machines."""
     elsewhere: dict[tuple[str, str], list[KeptFile]] = {}
-    """Files that this machine kept under an id that it had before."""
+    """Files that this machine kept under an earlier id."""
     for file in archive.files.values():
         if file.latest is None or not is_tracked(file.kind, file.path) or file.kind in CONTAINERS:
             continue
@@ -131,12 +153,12 @@ def _add_kept(
         elif file.home in homes:
             elsewhere.setdefault((file.home, file.path), []).append(file)
     for (home, path), files in elsewhere.items():
-        shown = present.get(SourceKey(machine.id, home, path).id)
+        newest = present.get(SourceKey(machine.id, home, path).id)
         for file in reversed(files):
-            # The same file was kept again under the id of today, and only grew since, unless it holds less now.
-            if file.latest is not None and (shown is None or file.latest.size > shown.size):
-                shown = Kept(archive, file, file.latest, renamed=machine.id)
-                _add(present, versions, shown, None)
+            # The same file was kept again under the current id, and only grew since, unless it holds less now.
+            if file.latest is not None and (newest is None or file.latest.size > newest.size):
+                newest = Kept(archive, file, file.latest, renamed=machine.id)
+                _add(present, versions, newest, None)
 
 
 def _add_kept_inside(
@@ -146,7 +168,7 @@ def _add_kept_inside(
     archive: Archive,
     machine: Machine,
     known: dict[str, IndexedFile],
-    homes: set[str],
+    homes: Set[str],
 ) -> None:
     """Add the sessions inside kept databases and logs that their homes do not have, or have less of."""
     files = containers_in(archive)
@@ -159,10 +181,10 @@ def _add_kept_inside(
         is_gone = file.gone_since is not None or bool(renamed)
         kept = Kept(archive, file, file.latest, is_archived=is_gone, renamed=renamed)
         current = live.get(kept.id)
-        for one in kept_inside(archive, kept, current, live, before):
-            present[one.id] = one
-            if one.is_earlier:
-                versions.setdefault(one.key.current.id, []).append(one)
+        for session in kept_inside(archive, kept, current, live, before):
+            present[session.id] = session
+            if session.is_earlier:
+                versions.setdefault(session.key.current.id, []).append(session)
         if current is None:
             present[kept.id] = kept
 
@@ -170,18 +192,18 @@ def _add_kept_inside(
 def _add(present: dict[str, Source], versions: dict[str, list[Kept]], kept: Kept, live: HomeFile | None) -> None:
     if live is None:
         present[kept.id] = kept
-    if found := [replace(one, renamed=kept.renamed) for one in earlier_versions(kept.archive, kept.file, live)]:
-        versions[kept.id] = found
-        present.update((earlier.id, earlier) for earlier in found)
+    if older := [replace(version, renamed=kept.renamed) for version in earlier_versions(kept.archive, kept.file, live)]:
+        versions[kept.id] = older
+        present.update((earlier.id, earlier) for earlier in older)
 
 
 def beside_of(key: SourceKey, present: Mapping[str, Source]) -> tuple[Source, ...]:
-    """The sidecars of a transcript."""
+    """Return the sidecars of a transcript."""
     return tuple(present[beside.id] for beside in beside_keys(key) if beside.id in present)
 
 
 def transcript_of(key: SourceKey) -> SourceKey:
-    """The transcript of a sidecar."""
+    """Return the key of a sidecar's transcript."""
     folder, _, name = key.path.rpartition("/")
     if name == TITLE_FILE:
         return key.beside(f"{folder}.jsonl")
@@ -194,7 +216,7 @@ def tasks_for(
     present: Mapping[str, Source],
     versions: Mapping[str, Sequence[Kept]] = MappingProxyType({}),
 ) -> list[Task]:
-    """What to do for these files, of which some have earlier `versions`."""
+    """Return the tasks for these files, of which some have earlier `versions`."""
     tasks = []
     files = list(sources)
     reading = {file.id for file in files}
@@ -215,7 +237,7 @@ def _tasks_without(
     present: dict[str, Source],
     versions: Mapping[str, Sequence[Kept]],
 ) -> list[Task]:
-    """A sidecar is gone: drop what it said about its transcript."""
+    """Return the tasks after a sidecar is gone: its transcript drops the sidecar's data."""
     is_beside = entry.kind in (FileKind.AGENT_META, FileKind.SIDECAR)
     key = SourceKey.parse(entry.source)
     return list(_tasks_beside(key, known, present, versions)) if is_beside else []
@@ -227,7 +249,7 @@ def _tasks_beside(
     present: Mapping[str, Source],
     versions: Mapping[str, Sequence[Kept]],
 ) -> Iterator[Task]:
-    """Check the transcript of a sidecar, and its earlier versions."""
+    """Yield the tasks that check the transcript of a sidecar, and its earlier versions."""
     about = transcript_of(key)
     for source in (present.get(about.id), *versions.get(about.id, ())):
         entry = known.get(source.id) if source else None
@@ -247,13 +269,19 @@ def _compare(
     entries = entries_of(discovery, known)
     changes = changes_in(discovery, entries)
     planned.tasks += tasks_for(changes.to_read, known, present, versions)
-    # Rows without ids are named after their file: a file that moved is read again.
-    planned.removed += [entries[origin] for origin in changes.moved.values()]
+    # Rows without ids are named after their file: a file that moved is read again. It may be kept at its old path, too.
+    moved = changes.moved.values()
+    planned.removed += [entries[name] for name in moved if not _is_kept(present, entries[name])]
     for name in () if gone_stay else changes.gone:
-        source = present.get(entries[name].source)
-        if source is None or not source.is_kept:
+        if not _is_kept(present, entries[name]):
             planned.removed.append(entries[name])
             planned.tasks += _tasks_without(entries[name], known, present, versions)
+
+
+def _is_kept(present: Mapping[str, Source], entry: IndexedFile) -> bool:
+    """Whether a file is read from the archive."""
+    source = present.get(entry.source)
+    return source is not None and source.is_kept
 
 
 def _settle(
@@ -265,7 +293,7 @@ def _settle(
     *,
     are_known_settled: bool,
 ) -> None:
-    """What is read from the archive: what was already read stays, if it is complete."""
+    """Plan a file that is read from the archive: complete entries of the index stay."""
     entry = known.get(source.id)
     if entry is not None and (entry.size, entry.modified) == (source.size, source.modified_ns):
         if source.is_archived and not entry.archived:

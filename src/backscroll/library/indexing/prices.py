@@ -28,18 +28,18 @@ class PriceList:
 
 
 def load_prices(settings: Settings) -> Prices:
-    """The prices used to compute costs."""
+    """Return the prices used to compute costs."""
     return Prices(settings.prices) if settings.prices else _usual_prices()
 
 
 @cache
 def _usual_prices() -> Prices:
-    """The prices without any settings: a server asks for them with every append."""
+    """Return the prices without any settings. Cached: a server needs them with every append."""
     return Prices({})
 
 
 def list_prices(settings: Settings, model: str | None = None, *, past: bool = False) -> PriceList:
-    """Today's prices of available models; with `past` all other prices too, with `model` all prices of that model."""
+    """Return today's prices of available models; with `past` also all others, with `model` all of that model."""
     listed = _listed(load_prices(settings).all())
     if model is not None:
         listed = [item for item in listed if item.price.model == plain_name(model)]

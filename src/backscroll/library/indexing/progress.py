@@ -1,32 +1,32 @@
-"""How far an update has come, and whether it may stop."""
+"""Progress of an update, and the test whether it may stop."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 IsEnough = Callable[[], bool]
-"""Asked between two batches: whether an update may stop, and leave the rest to the next one."""
+"""Called between two batches: whether an update may stop, and leave the rest to the next one."""
 
 
 def never() -> bool:
-    """Do not stop before everything is read."""
+    """Never stop before everything is read."""
     return False
 
 
 class Progress(Protocol):
-    """Receives progress."""
+    """Receives progress of a running task."""
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
         """Start a task with this many units."""
 
     def add(self, count: int) -> None:
-        """Report more units done."""
+        """Report finished units."""
 
 
 class NoProgress:
-    """Ignores progress."""
+    """Ignores all progress reports."""
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Ignore progress."""
+        """Ignore the start of a task."""
 
     def add(self, count: int) -> None:
-        """Ignore progress."""
+        """Ignore the finished units."""

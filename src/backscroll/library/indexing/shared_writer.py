@@ -10,17 +10,17 @@ from backscroll.errors import Busy
 
 
 class SharedWriter:
-    """One thread uses it at a time. Once it is closed, there is nothing to use."""
+    """Lends an archive writer to one thread at a time. Once closed, it raises Busy."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer: Writer | None = writer
         self._lock = threading.Lock()
         self.has_failed = False
-        """Whether a change was interrupted: then it must be opened again."""
+        """Whether a change was interrupted: then the archive must be opened again."""
 
     @contextmanager
     def using(self) -> Iterator[Writer]:
-        """The archive, for as short a time as possible: the other thread waits."""
+        """Lend the archive, for as short a time as possible: the other thread waits."""
         with self._lock:
             if self._writer is None:
                 raise Busy("the archive is not open for writing any more", "try again later")

@@ -1,4 +1,4 @@
-"""Where the bytes of a session come from: its live file, else what is kept of it, and the small files beside it."""
+"""The source of a session's bytes: its live file, else the kept copy, and the sidecars next to it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -39,17 +39,17 @@ class Kept:
     file: KeptFile
     version: Version
     is_earlier: bool = False
-    """Whether it is a source of its own, beside what the file is now or was last."""
+    """Whether this is a source of its own, beside the current or last content of the file."""
     is_archived: bool = True
-    """Whether the file is gone from its home, as far as is known. One of another machine may well be there."""
+    """Whether the file is gone from its home, as far as known. A file of another machine may still be there."""
     renamed: str = ""
-    """What the machine that it is from is called now, if it kept the file under another id."""
+    """Current id of the machine, if it kept the file under another id."""
     session: EarlySession | None = None
-    """The session inside the file that this is, where it holds several."""
+    """The session, where the file holds several."""
 
     @property
     def key(self) -> SourceKey:
-        """What tells it from every other file and version, on any machine."""
+        """The key that identifies file and version, on any machine."""
         path = self.file.path if self.session is None else f"{self.file.path}/{self.session.name}.jsonl"
         return SourceKey(
             self.file.machine, self.file.home, path, version=self.version.number if self.is_earlier else None
@@ -57,53 +57,53 @@ class Kept:
 
     @property
     def id(self) -> str:
-        """The same as one text."""
+        """The key as a string."""
         return self.key.id
 
     @property
     def machine(self) -> str:
-        """The machine it is from."""
+        """The machine of the file."""
         return self.renamed or self.file.machine
 
     @property
     def name(self) -> str:
-        """Where it lay, as text; of an earlier version, with its number."""
+        """The original path as text; for an earlier version, with its number."""
         return self.key.name
 
     @property
     def path(self) -> Path:
-        """The same as a path."""
+        """The original path."""
         return Path(self.name)
 
     @property
     def home(self) -> str:
-        """The home it lay in."""
+        """The home of the file."""
         return self.file.home
 
     @property
     def kind(self) -> FileKind:
-        """What it is."""
+        """The kind of file."""
         return self.file.kind if self.session is None else FileKind.SESSION
 
     @property
     def place(self) -> FilePlace:
-        """Whose it is."""
+        """Project and session of the file."""
         if self.session is None:
             return self.file.place
         return FilePlace(FileKind.SESSION, self.file.place.project_folder, self.session.name)
 
     @property
     def size(self) -> int:
-        """How long it was."""
+        """Size in bytes."""
         return self.version.size if self.session is None else self.session.size
 
     @property
     def modified_ns(self) -> int:
-        """When it was last written."""
+        """Time of the last write."""
         return self.version.modified_ns if self.session is None else self.session.modified_ns
 
     def open(self, bookmark: Bookmark | None = None) -> KeptReading | EarlyReading:
-        """Read it, from a bookmark on if it has only grown since; what is inside another file, from its beginning."""
+        """Open from a bookmark if the file has only grown since; a session inside a file, from its beginning."""
         if self.session is None:
             return KeptReading(self.archive, self.version, bookmark)
         contents = kept_contents(self.archive, self.file, self.version)
@@ -114,7 +114,7 @@ class Kept:
 
 
 Source = HomeFile | Kept
-"""A live file or kept bytes: both are opened alike, and read alike."""
+"""A live file or kept bytes: both are opened and read in the same way."""
 AnyReading = Reading | KeptReading | EarlyReading
 """One pass over the lines of a source."""
 Item = tuple[Record | Problem, int, int]
@@ -123,10 +123,10 @@ MAX_SIDECAR_BYTES: Final = 1024 * 1024
 
 
 class Sources:
-    """Every file that may be read: those of some homes, and what an archive has of any.
+    """All readable files: those of some homes, and all in an archive.
 
-    An id that stands in a store names nothing else. A file of another machine is read from the archive alone, also
-    where this one has a file at the same path; one that lies outside of the homes, or behind a link, is not opened.
+    An id in a store names exactly one file. A file of another machine is read from the archive alone, even if this
+    machine has a file at the same path; a file outside of the homes, or behind a link, is not opened.
     """
 
     def __init__(self, homes: Sequence[Home], archive: Archive | None) -> None:
@@ -134,17 +134,17 @@ class Sources:
         self._archive = archive
 
     def find(self, source: str) -> Source | None:
-        """The file itself, else what is kept of it; or an earlier version of it."""
+        """Return the live file, else its kept copy; or an earlier version of it."""
         key = SourceKey.parse(source)
         return self._live(key) or self._kept(key)
 
     def beside(self, source: Source) -> list[Source]:
-        """The sidecars of a transcript."""
-        found = (self.find(key.id) for key in beside_keys(source.key))
-        return [one for one in found if one is not None]
+        """Return the sidecars of a transcript."""
+        sidecars = (self.find(key.id) for key in beside_keys(source.key))
+        return [sidecar for sidecar in sidecars if sidecar is not None]
 
     def earlier(self, live: Source) -> list[Kept]:
-        """The kept versions of a live file that hold more than it does now."""
+        """Return the kept versions of a live file that hold more than it does now."""
         file = self._file(live.key)
         return earlier_versions(self._archive, file, live) if self._archive and file and not live.is_kept else []
 
@@ -180,15 +180,16 @@ class Sources:
 
 
 def conversation_place(source: Source) -> TranscriptPlace:
-    """What a source is to the conversation."""
+    """Return the place of a source in the conversation."""
     place, key = source.place, source.key
     return TranscriptPlace(key.id, place.session_id, place.agent_id, key.origin, key.name)
 
 
 def earlier_versions(archive: Archive, file: KeptFile, live: Source | None) -> list[Kept]:
-    """The versions of a file that are sources of their own: each that is larger than all after it and the live file.
+    """Return the versions of a file that are sources of their own: each that is larger than all after it and the live
+    file, or that was at the path before another file replaced it.
 
-    A file only grows in ordinary use. Of one that shrank, what it held before is in the archive, and stays in reach.
+    A file only grows in ordinary use. If it shrank, its earlier content is in the archive, and stays readable.
     """
     if file.kind not in TRANSCRIPTS and file.kind is not FileKind.TOOL_RESULT:
         return []
@@ -198,11 +199,11 @@ def earlier_versions(archive: Archive, file: KeptFile, live: Source | None) -> l
     versions = file.shown_versions
     if live is None:
         versions = versions[:-1]
-    elif any(version.size > live.size for version in versions):
-        size = max(live.size, _size_of(live.path))  # it may have grown since we looked
-        versions = [version for version in versions if version.size > size]
     else:
-        versions = []
+        size, first = live.size, file.first_related
+        if any(version.size > size for version in versions if version.number >= first):
+            size = max(size, _size_of(live.path))  # it may have grown since we looked
+        versions = [version for version in versions if version.number < first or version.size > size]
     return [Kept(archive, file, version, is_earlier=True) for version in versions]
 
 
@@ -214,7 +215,7 @@ def _size_of(path: Path) -> int:
 
 
 class SourceError(Exception):
-    """A source could not be read. That costs this source; an error of the store or the archive's own is another."""
+    """A source could not be read. Only this source is skipped; an error of the store or archive itself is not one."""
 
     def __init__(self, path: Path, error: OSError | BackscrollError) -> None:
         reason = error.message if isinstance(error, BackscrollError) else error.strerror or str(error)
@@ -234,23 +235,23 @@ def reading_of(source: Source) -> Iterator[None]:
 
 
 def read_from(source: Source, parts: Iterable[Part]) -> Iterator[Part]:
-    """What is read from a source piece by piece, with every failure to do so as a SourceError."""
+    """Yield the pieces read from a source; every failure to read is raised as a SourceError."""
     with reading_of(source):
         yield from parts
 
 
 def whole_of(source: Source) -> bytes:
-    """All bytes of a small file."""
+    """Return all bytes of a small file."""
     if source.size > MAX_SIDECAR_BYTES:
         raise OSError(f"longer than {MAX_SIDECAR_BYTES} bytes: {source.path}")
     return b"".join(_blocks(source))
 
 
 def lines_in(reading: AnyReading) -> Iterator[tuple[Line, list[Item], bool]]:
-    """Each line with what is on it, and whether it is complete.
+    """Yield each line with its items, and whether it is complete.
 
-    A last line without its newline is among them, and counts as read, if it is whole. Half a record is still being
-    written, or never will be.
+    A last line without its newline is included, and counts as read, if its record is whole. Half a record is still
+    being written, or never will be.
     """
     for line in reading:
         yield line, list(records_on(reading, line)), True
@@ -262,7 +263,7 @@ def lines_in(reading: AnyReading) -> Iterator[tuple[Line, list[Item], bool]]:
 
 
 def records_in(reading: AnyReading) -> Iterator[tuple[Record, int, int]]:
-    """Every record, where it begins, and how long it is."""
+    """Yield every record with its offset and its length."""
     for _, items, _ in lines_in(reading):
         for item, start, length in items:
             if not isinstance(item, Problem):
@@ -270,7 +271,7 @@ def records_in(reading: AnyReading) -> Iterator[tuple[Record, int, int]]:
 
 
 def records_on(reading: AnyReading, line: Line) -> Iterator[Item]:
-    """Everything on a line, each with where it begins and how long it is; of a long line all are where it is."""
+    """Yield every item on a line with its offset and length; all items of a long line have the offset of the line."""
     if line.data is None:
         for item in decode_long_line(reading.pieces(line)):
             yield item, line.start, line.end - line.start
@@ -282,7 +283,7 @@ def records_on(reading: AnyReading, line: Line) -> Iterator[Item]:
 
 
 def beside_keys(key: SourceKey) -> tuple[SourceKey, SourceKey]:
-    """The small files that say something of a transcript: what an agent is, and the title the user gave."""
+    """Return the keys of a transcript's sidecars: the kind of agent, and the title that the user gave."""
     stem = PurePosixPath(key.path).with_suffix("")
     return key.beside(f"{stem}.meta.json"), key.beside(f"{stem}/{TITLE_FILE}")
 
@@ -292,7 +293,8 @@ def take_beside(
 ) -> list[SourceError]:
     """Read the sidecars of a transcript; without them, it has only its own title.
 
-    One that cannot be read says what it said `before`. Those that are not just gone are returned.
+    A sidecar that cannot be read keeps its content from `before`. Returns the failures, except for sidecars that are
+    just gone.
     """
     title: str | None = None
     failed = []
@@ -318,7 +320,7 @@ def take_beside(
 
 
 def in_pieces(source: Source, size: int = 256 * 1024) -> Iterator[bytes]:
-    """The bytes of a file in pieces, split after a newline if there is one, otherwise between words."""
+    """Yield the bytes of a file in pieces, split after a newline if there is one, otherwise between words."""
     rest = b""
     for block in _blocks(source):
         rest += block
@@ -332,7 +334,7 @@ def in_pieces(source: Source, size: int = 256 * 1024) -> Iterator[bytes]:
 
 
 def bookmark_of(source: Source) -> Bookmark | None:
-    """The bookmark behind the whole of a file; none of what is kept."""
+    """Return the bookmark at the end of a file; None for a kept file."""
     if isinstance(source, Kept):
         return None
     if source.kind in CONTAINERS:

@@ -1,4 +1,4 @@
-"""What to read into a store, and what was read."""
+"""Tasks of reading files into a store, and counts of the work done."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from backscroll.store.reader import IndexedFile
 
 FIRST_BATCH_BYTES: Final = 2 * 1024 * 1024
 BATCH_BYTES: Final = 16 * 1024 * 1024
-"""How much is read between two commits: the first time, and at most. It doubles in between."""
+"""Bytes read between two commits: at first, and at most. The number doubles in between."""
 BATCH_FILES: Final = 500
 
 
@@ -27,7 +27,7 @@ class Task:
 
 @dataclass
 class Work:
-    """Counts of what was done."""
+    """Counts of the work done."""
 
     files: int = 0
     lines: int = 0
@@ -35,10 +35,18 @@ class Work:
     records: int = 0
     chats: int = 0
     unreadable: list[Unreadable] = field(default_factory=list)
+    projects: set[str] = field(default_factory=set)
+    """The projects of the live sessions that were read."""
+
+    def add_file(self, project: str | None) -> None:
+        """Count a file that was read."""
+        self.files += 1
+        if project is not None:
+            self.projects.add(project)
 
 
 def new_bytes(task: Task) -> int:
-    """The number of bytes to read."""
+    """Return the number of bytes to read."""
     mark = task.known.bookmark if task.known else None
     if task.only_beside:
         return 0
@@ -46,7 +54,7 @@ def new_bytes(task: Task) -> int:
 
 
 def in_batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The tasks in their order, as many at a time as are read before a commit; small batches first."""
+    """Yield the tasks in their order, as many at a time as are read before a commit; small batches first."""
     batch: list[Task] = []
     size, most = 0, FIRST_BATCH_BYTES
     for task in tasks:

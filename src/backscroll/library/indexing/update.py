@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
@@ -16,9 +17,17 @@ from backscroll.files.discovery import Discovery, Unreadable, discover
 from backscroll.files.homes import Home
 from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
-from backscroll.library.indexing.changes import catalogue_stamp, price_table, without_forgotten
+from backscroll.library.forget_requests import HiddenFiles, hidden_files, requests_stamp
+from backscroll.library.gone_homes import home_states
+from backscroll.library.indexing.changes import (
+    price_table,
+    shown_archive,
+    without_forgotten,
+    without_hidden,
+)
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.moves import Moves, read_moved_again
 from backscroll.library.indexing.plan import Plan, plan
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.progress import IsEnough, NoProgress, Progress, never
@@ -27,9 +36,14 @@ from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.words import WordIndexing
 from backscroll.library.machine import Machine
+from backscroll.library.project_folders import is_sweep_due, moved_projects, note_folders
+from backscroll.query.tree import All, Query
 from backscroll.settings import Settings
 from backscroll.store.base import Store
-from backscroll.store.reader import IndexedFile
+from backscroll.store.reader import EVERYTHING, IndexedFile
+
+HIDDEN_AT_ONCE: Final = 16
+"""Files whose rows are removed at once: their chats are in memory meanwhile."""
 
 
 @dataclass
@@ -42,9 +56,9 @@ class Updated:
     removed: int = 0
     archived: int = 0
     files: int = 0
-    """How many files there were to look into."""
+    """Number of files in the homes."""
     unread: int = 0
-    """How many of them are left for the next update, because this one was stopped."""
+    """Number of files left for the next update, because this one was stopped."""
     unreadable: list[Unreadable] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
@@ -66,9 +80,9 @@ def update(
     progress: Progress | None = None,
     is_enough: IsEnough = never,
 ) -> Updated:
-    """Do everything there is to do. Busy if another process is updating.
+    """Keep, read and index all changes. Raises Busy if another process is updating.
 
-    The newest files are read first. If `is_enough` says so after some of them, the next update does the rest.
+    The newest files are read first. If `is_enough` returns true after some of them, the next update does the rest.
     """
     progress = progress or NoProgress()
     done = Updated()
@@ -78,6 +92,8 @@ def update(
     prices = load_prices(settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     store.note("price table", price_table(settings))
+    moves = moved_projects(settings.library)
+    read_moved_again(store, moves)
     archive: Archive | None = None
     is_unread = False
     is_first = not has_catalogue(archive_folder(settings))
@@ -87,24 +103,38 @@ def update(
             archive = keeping.result() if keeping else None
             if archive is None:
                 archive, is_unread = _read_archive(settings)
-        stamp = catalogue_stamp(settings)
-        shown = without_forgotten(discoveries, archive)
+        requests = requests_stamp(settings)
+        hidden = hidden_files(settings)
+        visible = without_hidden(without_forgotten(discoveries, archive), hidden, archive)
         if not is_unread:
-            _note_forgotten(store, discoveries, shown)
-        work = plan(store.indexed_files(), shown, archive, machine, is_archive_unread=is_unread)
+            _note_forgotten(store, discoveries, visible)
+        kept_homes = archive.homes if archive is not None else set()
+        states = home_states(machine, kept_homes | {(machine.id, str(home.path)) for home in homes})
+        known = store.indexed_files()
+        seen = shown_archive(archive, hidden) if archive is not None else None
+        work = plan(known, visible, seen, machine, is_archive_unread=is_unread)
         done.unreadable += work.unreadable
-        if archive is not None and any(_was_forgotten(archive, known) for known in work.removed):
+        if archive is not None and _has_forgotten_rows(store, archive, work):
             raise ForgottenRowsError
+        hiding = _take_hidden(work, known, hidden, archive)
+        _remove_hidden(store, hiding, known)
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
-            _read(store, work, Sources(homes, archive), done, progress, is_enough, with_text=with_text)
+            recent = RecentTexts(MAX_BYTES if with_text else 0)
+            ingest = Ingest(store, progress.add, recent, Moves(moves), machine.is_elsewhere)
+            _read(ingest, store, work, Sources(homes, archive), done, is_enough, with_text=with_text)
             if done.unread:
                 stop.set()
-            done.removed, done.archived = len(work.removed), len(work.archived)
-        if keeping:
-            keeping.result()
+            done.archived = len(work.archived)
+        done.removed = len(work.removed) + len(hiding)
+        if keeping and is_first:
+            archive = keeping.result()
     if not is_unread and not done.unread:
-        store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
+        # Files that another process kept since the archive was read are left for the next update.
+        has_read_all = archive is not None and not (is_first and _has_other_files(archive, discoveries))
+        store.note("catalogue", archive.stamp if archive is not None and has_read_all else "")
+        store.note("requests", requests)
+        store.note("homes", states)
     if with_text:
         with WordIndexing(store, Sources(homes, archive)) as words:
             words.index(progress)
@@ -112,24 +142,25 @@ def update(
             done.passages += words.passages
     if not done.unread:
         store.remove_superseded()
-    done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
+    done.unreadable += [*done.work.unreadable, *(item for discovery in discoveries for item in discovery.unreadable)]
     done.notices += store.take_notices()
+    if keeps:
+        _note_projects(store, settings, done)
     return done
 
 
 def _read(
+    ingest: Ingest,
     store: Store,
     work: Plan,
     sources: Sources,
     done: Updated,
-    progress: Progress,
     is_enough: IsEnough,
     *,
     with_text: bool,
 ) -> None:
-    """Read files into rows, batch by batch, and after each the words of it, while its texts are in memory."""
-    recent = RecentTexts(MAX_BYTES if with_text else 0)
-    ingest = Ingest(store, progress.add, recent)
+    """Read files into rows, batch by batch, and index the words of each batch while its texts are in memory."""
+    recent = ingest.recent
     tasks = iter(work.tasks)
     with WordIndexing(store, sources, recent) as words:
         after_batch = words.index if with_text else recent.clear
@@ -140,29 +171,70 @@ def _read(
         done.files, done.unread = len(work.tasks), len(list(tasks))
 
 
+def _note_projects(store: Store, settings: Settings, done: Updated) -> None:
+    """Note the folders of projects while they exist: those of the sessions read now, and once a day all."""
+    projects = done.work.projects
+    if is_sweep_due(settings.library):
+        chats = store.within(EVERYTHING).chats(Query("", All(())), sort="newest", limit=None, offset=0)
+        projects = projects | {chat.overview.project for chat in chats if chat.overview.project}
+    if projects:
+        with suppress(OSError, StorageError):  # it is noted the next time
+            note_folders(settings.library, sorted(projects))
+
+
 class ForgottenRowsError(Exception):
-    """The index contains something the user forgot. Deleted rows leave bytes behind, so it must be rebuilt."""
+    """The index contains forgotten records, or many that are hidden now. It must be rebuilt without them.
+
+    Deleted rows leave bytes behind; and a chat has to be read before it can be deleted.
+    """
 
 
-def _was_forgotten(archive: Archive, known: IndexedFile) -> bool:
-    key = SourceKey.parse(known.source)
-    return archive.is_forgotten(key.home, key.path, key.machine)
+def _has_forgotten_rows(store: Store, archive: Archive, work: Plan) -> bool:
+    """Whether bytes of forgotten files are in the index: in rows, or left behind by rows that were hidden before."""
+    hidden_before = json.loads(store.noted("hidden") or "[]")
+    sources = (SourceKey.parse(name) for name in (*(known.source for known in work.removed), *hidden_before))
+    return any(archive.is_forgotten(key.home, key.path, key.machine) for key in sources)
+
+
+def _take_hidden(
+    work: Plan, known: dict[str, IndexedFile], hidden: HiddenFiles, archive: Archive | None
+) -> list[IndexedFile]:
+    """Take the indexed files that other devices ask to forget out of the plan, and return them."""
+    if not hidden.keys:
+        return []
+    machines = archive.machines if archive is not None else ()
+    keys = {name: SourceKey.parse(name) for name in known}
+    names = {name for name, key in keys.items() if hidden.hides(machines, key.machine, key.home, key.path)}
+    work.removed = [entry for entry in work.removed if entry.source not in names]
+    return [known[name] for name in sorted(names)]
+
+
+def _remove_hidden(store: Store, hiding: list[IndexedFile], known: dict[str, IndexedFile]) -> None:
+    """Remove the rows of hidden files, and note that their bytes may still be in the index."""
+    if not hiding:
+        return
+    if 2 * sum(entry.size for entry in hiding) > sum(entry.size for entry in known.values()):
+        raise ForgottenRowsError  # reading the rest is faster than deleting all these rows
+    before = json.loads(store.noted("hidden") or "[]")
+    store.note("hidden", json.dumps(sorted({*before, *(entry.source for entry in hiding)})))
+    for start in range(0, len(hiding), HIDDEN_AT_ONCE):
+        Ingest(store).run((), hiding[start : start + HIDDEN_AT_ONCE])
 
 
 def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
-    """Remember which files are left out, so that they do not count as new the next time."""
+    """Record the files that are left out, so that they do not count as new the next time."""
     left_out: set[str] = set()
-    for one, rest in zip(found, shown, strict=True):
-        if len(one.files) != len(rest.files):
-            left_out.update({file.name for file in one.files} - {file.name for file in rest.files})
-    said = json.dumps(sorted(left_out)) if left_out else ""
-    if said != (store.noted("forgotten") or ""):
-        store.note("forgotten", said)
+    for whole, rest in zip(found, shown, strict=True):
+        if len(whole.files) != len(rest.files):
+            left_out.update({file.name for file in whole.files} - {file.name for file in rest.files})
+    names = json.dumps(sorted(left_out)) if left_out else ""
+    if names != (store.noted("forgotten") or ""):
+        store.note("forgotten", names)
 
 
 @contextmanager
 def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
-    """A helper thread that stops when we stop."""
+    """Run a helper thread that stops when the caller stops."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         try:
@@ -173,7 +245,7 @@ def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
 
 
 def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> Archive | None:
-    """Keep what is new; return the archive, unless another process is writing it."""
+    """Keep new bytes; return the archive, unless another process is writing it."""
 
     def go_on(_: int) -> None:
         if stop.is_set():
@@ -189,8 +261,13 @@ def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, s
     return None
 
 
+def _has_other_files(archive: Archive, discoveries: Sequence[Discovery]) -> bool:
+    """Whether another process has kept files that are not in these homes."""
+    return not archive.sources.keys() <= {file.key for discovery in discoveries for file in discovery.files}
+
+
 def _read_archive(settings: Settings) -> tuple[Archive | None, bool]:
-    """The archive, if there is one, and whether it could not be read."""
+    """Return the archive, if there is one, and whether it could not be read."""
     try:
         archive = Archive(archive_folder(settings))
     except (OSError, StorageError):
@@ -199,4 +276,4 @@ def _read_archive(settings: Settings) -> tuple[Archive | None, bool]:
 
 
 class _StoppedError(Exception):
-    """We were asked to stop."""
+    """The caller asked to stop."""

@@ -1,7 +1,7 @@
 """Chats that stay in memory from one append to the next, in a process that updates many libraries.
 
-An append goes on with a chat, and loading the chat costs more the longer it is. What is in memory is valid only while
-no one else changes the library: the archive must have the same stamp, and the store our name as the holder.
+An append continues a chat, and loading the chat costs more the longer it is. A chat in memory is valid only while no
+other process changes the library: the archive must have the same stamp, and the store our name as the holder.
 """
 
 import threading
@@ -15,16 +15,16 @@ from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.store.base import Store
 
 MAX_ROWS: Final = 100_000
-"""Of all libraries together: about 240 MB under load (docs/why/team-load.md)."""
+"""Largest number of rows of all libraries together: about 240 MB under load (docs/why/team-load.md)."""
 MAX_ROWS_OF_ONE: Final = 20_000
 HOLDER: Final = "chats in memory of"
-"""Under this name, the store says who holds its chats; a rebuilt store has no entry."""
+"""The store's entry that names the holder of its chats; a rebuilt store has no entry."""
 
 
 class _Kept(NamedTuple):
     ingest: Ingest
     stamp: str
-    """Of the archive."""
+    """The stamp of the archive."""
 
 
 class WarmChats:
@@ -37,7 +37,7 @@ class WarmChats:
         self._kept: OrderedDict[Path, _Kept] = OrderedDict()
 
     def take(self, folder: Path, store: Store, stamp: str, recent: RecentTexts) -> Ingest:
-        """What fills the store of the library in this folder: with its chats, if they are in memory and current."""
+        """Return the ingest for the library in this folder: with its chats, if they are in memory and current."""
         with self._lock:
             kept = self._kept.pop(folder, None)
         if kept is None or kept.stamp != stamp or store.noted(HOLDER) != self._name:

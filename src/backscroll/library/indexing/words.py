@@ -1,4 +1,4 @@
-"""Index the words of what was read into rows."""
+"""Index the words of records that were read into rows."""
 
 from pathlib import Path
 from typing import Final, Self
@@ -14,23 +14,23 @@ from backscroll.store.reader import EVERYTHING
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000
-"""How many characters are held for the index, plus one text."""
+"""Number of characters held for the index, plus one text."""
 FIRST_COMMIT: Final = 6_000_000
-"""After how many characters the first words can be searched for."""
+"""Number of characters after which the first words become searchable."""
 TEXT_PER_COMMIT: Final = 48_000_000
-"""How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
+"""Number of characters indexed before a commit; commits cost time, and so does waiting for one."""
 
 
 class WordIndexing:
-    """Indexes the passages that are not searchable yet, as often as it is asked to; `finish` makes all of them visible.
+    """Indexes the passages that are not searchable yet, on each call of `index`; `finish` makes all of them visible.
 
     Can be stopped at any point, and the next one continues there. Use it as a context: it keeps files open.
     """
 
     def __init__(self, store: Store, sources: Sources, recent: RecentTexts | None = None) -> None:
-        """What is among the `recent` texts is not read again."""
+        """Create an indexing; texts in `recent` are not read again."""
         self.passages = 0
-        """How many were indexed."""
+        """Number of indexed passages."""
         self._store = store
         self._recent = recent
         self._texts = Texts(sources.find, recent)
@@ -44,7 +44,7 @@ class WordIndexing:
         self._texts.close()
 
     def index(self, progress: Progress | None = None) -> None:
-        """Index everything that waits, the most useful passages first."""
+        """Index all waiting passages, the most useful first."""
         has_begun = progress is None
         is_more = True
         while is_more and (spots := self._store.next_passages(PASSAGES_AT_ONCE)):
@@ -66,7 +66,7 @@ class WordIndexing:
             self._recent.clear()
 
     def finish(self) -> list[Unreadable]:
-        """Make everything searchable. Returns the files that the system failed to read: the next update reads them."""
+        """Make all passages searchable. Returns files that the system failed to read: the next update reads them."""
         self._flush()
         failed = self._texts.failed
         return [Unreadable(Path(SourceKey.parse(source).name), reason) for source, reason in failed.items()]
@@ -82,14 +82,14 @@ class WordIndexing:
             self._size, self._commit_at = 0, TEXT_PER_COMMIT
 
     def _flush(self) -> None:
-        """Make the words searchable, but first record what could not be read, so that a crash does not lose it."""
+        """Make the words searchable, but first record unreadable sources, so that a crash does not lose them."""
         if self._texts.failed:
             self._store.read_again(self._texts.failed)
         self._store.flush()
 
 
 def index_texts(store: Store, sources: Sources, recent: RecentTexts | None = None) -> int:
-    """Index what is not searchable yet; return how many passages."""
+    """Index all waiting passages; return their number."""
     with WordIndexing(store, sources, recent) as words:
         words.index()
         words.finish()

@@ -1,1 +1,1 @@
-"""What is kept of the homes, is it intact, and how is it restored?"""
+"""Keep the content of the homes, verify it, and restore it."""

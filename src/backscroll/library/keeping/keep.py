@@ -1,4 +1,4 @@
-"""Keep the content of the homes, and report what is kept and what will be deleted soon."""
+"""Keep the content of the homes, and report kept files and upcoming deletions."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from backscroll.files.layout import FileKind
 from backscroll.files.retention import Deletion, deletions
 from backscroll.files.watching import watch
 from backscroll.library.archives import archive_folder, open_archive, open_writer
+from backscroll.library.captures import Watching, last_captures
 from backscroll.library.homes import cleanup_days
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.settings import Settings
@@ -53,18 +54,19 @@ def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
 
 
 def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Event | None = None) -> Iterator[Capture]:
-    """Keep changes until `stop` is set; yield every capture with something new.
+    """Keep changes until `stop` is set; yield every capture with changes.
 
     Keeps the archive open: opening it for each change would cost more the larger it is.
     """
     machine = ensure_machine(settings.library).id
-    with open_writer(settings) as writer:
-        for batch in watch(homes, stop=stop):
+    with open_writer(settings) as writer, Watching(settings, homes, "backscroll keep --watch") as watching:
+        for batch in watch(homes, stop=stop, tells_idle=True):
             together = Capture()
             for home in homes:
-                mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+                mine = [changed for changed in batch if changed.file.home == str(home.path)]
                 if mine:
                     _add_up(together, capture_changed(writer, home, machine, mine))
+            watching.is_up_to_date(has_news=bool(batch))
             if together.files or together.gone or together.moved:
                 yield together
 
@@ -79,17 +81,18 @@ def _add_up(together: Capture, done: Capture) -> None:
 
 @dataclass
 class ArchiveStatus:
-    """What is kept, and what will be deleted soon."""
+    """The state of the archive, and upcoming deletions."""
 
     folder: Path
     files: int = 0
     sessions: int = 0
+    """Number of sessions, each counted once, however many homes and folders have a file of it."""
     size: int = 0
     """Bytes of the sources, in all versions."""
     stored: int = 0
-    """Bytes on disk."""
+    """Bytes of the archive's files on disk."""
     gone: list[KeptFile] = field(default_factory=list)
-    """Sessions that were deleted from their home."""
+    """One file of each session that is no longer in any home."""
     due: list[Deletion] = field(default_factory=list)
     """Live sessions that Claude Code deletes within a week."""
     captured: dict[str, str] = field(default_factory=dict)
@@ -100,21 +103,23 @@ class ArchiveStatus:
 def status(settings: Settings, homes: Sequence[Home], now: datetime) -> ArchiveStatus:
     """Compare the archive and the homes without reading any session."""
     archive = open_archive(settings)
-    found = ArchiveStatus(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
+    state = ArchiveStatus(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
+    sessions: dict[object, list[KeptFile]] = {}
     for file in archive.files.values():
-        found.size += sum(version.size for version in file.versions)
+        state.size += sum(version.size for version in file.versions)
         if file.kind is FileKind.SESSION:
-            found.sessions += 1
-            if file.gone_since:
-                found.gone.append(file)
-    found.stored = sum(path.stat().st_size for path in archive.folder.rglob("*") if path.is_file())
-    found.captured = {home: at for (_, home), at in archive.captured.items()}
-    found.verified = archive.verified.at if archive.verified else None
+            sessions.setdefault(file.place.session_id or file.key, []).append(file)
+    state.sessions = len(sessions)
+    state.gone += [files[-1] for files in sessions.values() if all(file.gone_since for file in files)]
+    state.stored = sum(path.stat().st_size for path in archive.folder.rglob("*") if path.is_file())
+    for path, at in (*((path, at) for (_, path), at in archive.captured.items()), *last_captures(settings, homes)):
+        state.captured[path] = max(at, state.captured.get(path, ""))
+    state.verified = archive.verified.at if archive.verified else None
     for home in homes:
         if home.exists:
             doomed = deletions(discover(home).files, cleanup_days(home))
-            found.due += [deletion for deletion in doomed if deletion.due <= now + SOON]
-    return found
+            state.due += [deletion for deletion in doomed if deletion.due <= now + SOON]
+    return state
 
 
 def _moment(text: str) -> datetime | None:

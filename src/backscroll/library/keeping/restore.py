@@ -9,7 +9,9 @@ from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.restore import Restored as Restored
 from backscroll.archive.restore import restore
 from backscroll.errors import NothingFound
+from backscroll.files.homes import is_gone
 from backscroll.files.names import project_folder
+from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import open_archive
 from backscroll.library.keeping.kept_versions import SEE_VERSIONS, choose_file, find_kept
 from backscroll.library.keeping.restore_early import restore_early
@@ -27,9 +29,9 @@ def put_back(
 ) -> list[Restored]:
     """Restore a chat with all that belongs to it: into a folder, or, without one, into its home.
 
-    What is from another machine goes into the home of this one, so that Claude Code can go on with it here.
+    Files from another machine go into the home of this one, so that Claude Code can continue the chat here.
 
-    Of each file the fullest version is restored. With the number of a version, or the end of a path, only one file is.
+    The fullest version of each file is restored. With the number of a version, or the end of a path, only one file is.
     With `project`, the sessions are put where Claude Code looks for those of that folder.
     """
     archive = open_archive(library.settings)
@@ -54,7 +56,7 @@ def put_back(
 
 
 def _place(project: Path | None, path: str) -> str:
-    """The path of a file in its home, if its session is to belong to another project."""
+    """Return the path of a file in its home; with `project`, moved to that project."""
     parts = path.split("/")
     if project is not None and parts[0] == "projects" and len(parts) > 2:
         parts[1] = project_folder(str(project))
@@ -62,7 +64,7 @@ def _place(project: Path | None, path: str) -> str:
 
 
 def _early(library: Library, archive: Archive, name: str, to: Path | None) -> list[Restored]:
-    """The sessions of the chat that are in a database or log of early clients, as session files."""
+    """Restore the chat's sessions that are in a database or log of early clients, as session files."""
     try:
         opened = library.open(name, with_records=False)
     except NothingFound:
@@ -70,17 +72,27 @@ def _early(library: Library, archive: Archive, name: str, to: Path | None) -> li
     return restore_early(library, archive, opened, to)
 
 
-def _in_place(library: Library, files: Sequence[KeptFile]) -> Iterator[tuple[Path, KeptFile]]:
-    """Where each file belongs: in its home, or, if that is on another machine, in the first home of this one.
+def target_home(library: Library, key: SourceKey | KeptFile) -> Path:
+    """Return the home to restore a file to: its own, or the first of this machine if that is gone or elsewhere."""
+    own = Path(key.home)
+    if library.machine.is_own(key.machine) and not is_gone(key.home):
+        return own
+    here = next((home.path for home in library.homes if not home.is_cache), None)
+    if here is None and library.machine.is_own(key.machine):
+        return own
+    if here is None:
+        raise NothingFound(f"{key.path} is from another machine: {key.machine}", "name a folder with --to")
+    return here
 
-    Where both would be the same file, the fuller one is taken.
+
+def _in_place(library: Library, files: Sequence[KeptFile]) -> Iterator[tuple[Path, KeptFile]]:
+    """Return each file with its target home: its own, or, if that is gone or elsewhere, the first home of this machine.
+
+    If two files have the same target, the fuller one is taken.
     """
-    here = library.homes[0].path if library.homes else None
     chosen: dict[tuple[Path, str], KeptFile] = {}
     for file in files:
-        home = Path(file.home) if library.machine.is_own(file.machine) else here
-        if home is None:
-            raise NothingFound(f"{file.path} is from another machine: {file.machine}", "name a folder with --to")
+        home = target_home(library, file)
         other = chosen.get((home, file.path))
         if other is None or _size(file) > _size(other):
             chosen[home, file.path] = file

@@ -1,9 +1,7 @@
-"""Restore a chat from before session files as a session file, which Claude Code of today can open."""
+"""Restore a chat from before session files as a session file, which today's Claude Code can open."""
 
 import contextlib
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +10,7 @@ import msgspec
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.restore import Outcome, Restored
+from backscroll.disk import write_new
 from backscroll.files.layout import container_of
 from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.sources import Source
@@ -22,8 +21,8 @@ from backscroll.library.opened_chat import OpenedChat
 def restore_early(library: Library, archive: Archive, opened: OpenedChat, to: Path | None) -> list[Restored]:
     """Write a session file for each session of the chat that was the last of its conversation.
 
-    A conversation that was resumed goes on in another session, with its parent in the one before. Claude Code looks in
-    one file only, so that each gets all rows of the chat, under its own id.
+    A resumed conversation continues in another session, with its parent in the one before. Claude Code looks in one
+    file only, so each file gets all rows of the chat, under its own id.
     """
     sources = [source for source in opened.sources.values() if container_of(source.key.path) is not None]
     rows = sorted(_rows_of(sources), key=lambda row: str(row.get("timestamp", "")))
@@ -42,7 +41,7 @@ def restore_early(library: Library, archive: Archive, opened: OpenedChat, to: Pa
 
 
 def _rows_of(sources: list[Source]) -> Iterator[dict[str, Any]]:
-    """Every row once, in the order that it was written in."""
+    """Return every row once, in the order of writing."""
     seen: set[object] = set()
     for source in sources:
         with source.open() as reading:
@@ -57,7 +56,9 @@ def _rows_of(sources: list[Source]) -> Iterator[dict[str, Any]]:
 
 
 def _home_of(library: Library, key: SourceKey) -> Path:
-    """Its own home; the first one of this machine for a log of the cache folder, or a session of another machine."""
+    """Return the session's own home; the first home of this machine for a log of the cache folder, or another machine's
+    session.
+    """
     is_home = library.machine.is_own(key.machine) and "/" not in (container_of(key.path) or "/")
     return Path(key.home) if is_home or not library.homes else library.homes[0].path
 
@@ -67,17 +68,10 @@ def _write(target: Path, data: bytes) -> Outcome:
         is_same = target.is_file() and not target.is_symlink() and target.read_bytes() == data
         return "already there" if is_same else "another file is there"
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".backscroll-")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(name, target)  # fails if a file appeared meanwhile; a rename would replace it
+        write_new(target, [data])
     except FileExistsError:
         return "another file is there"
-    finally:
-        Path(name).unlink()
     return "restored"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from backscroll.archive.capture import most_of
 from backscroll.archive.kept_file import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Verification, verify
@@ -13,6 +14,7 @@ from backscroll.files.discovery import look
 from backscroll.files.homes import Home
 from backscroll.files.layout import FileKind
 from backscroll.files.reading import Bookmark, Reading
+from backscroll.files.task_outputs import live_path
 from backscroll.library.archives import open_archive
 from backscroll.library.machine import read_machine
 from backscroll.settings import Settings
@@ -20,7 +22,7 @@ from backscroll.settings import Settings
 
 @dataclass
 class ArchiveVerification:
-    """The result of a verification, and how the live files compare."""
+    """The result of a verification, and of the comparison with the live files."""
 
     report: Verification
     same: int = 0
@@ -42,7 +44,7 @@ def prove(
     archive = open_archive(settings)
     on_total(sum(chunk.size for chunk in archive.chunks.values()))
     proof = ArchiveVerification(verify(archive, quick=quick, on_bytes=on_bytes))
-    names = {str(home.path) for home in homes}
+    names = {str(home.path) for home in homes if home.exists}
     machine = read_machine(settings.library).id
     for file in archive.files.values():
         if file.machine == machine and file.home in names and file.gone_since is None and not quick:
@@ -54,8 +56,12 @@ def prove(
         with Writer(archive.folder) as writer:
             for damage in proof.report.damages:
                 for file in damage.files:
-                    if file.number in writer.files:
-                        writer.suspect(writer.files[file.number])
+                    kept = writer.files.get(file.number)
+                    if kept is not None and not kept.is_marked:
+                        writer.suspect(kept)
+            for file in proof.report.whole_again:
+                if file.number in writer.files:
+                    writer.trust(writer.files[file.number])
             writer.verified_all(len(proof.report.damages), quick=quick)
     except (OSError, BackscrollError) as error:
         proof.not_noted = str(error)  # busy, read-only, or its end lost: the result is valid all the same
@@ -63,16 +69,16 @@ def prove(
 
 
 def _is_like_source(file: KeptFile) -> bool:
-    """Whether the live file is, byte for byte, what was last kept of it."""
+    """Whether the live file is, byte for byte, the last kept version."""
     latest, bookmark = file.latest, file.bookmark
     if latest is None or bookmark is None:
         return False
-    if file.kind is FileKind.DATABASE:  # a copy is made page by page, and need not be the same bytes
+    if file.kind is FileKind.DATABASE:  # a copy is made page by page, and its bytes may differ
         return _is_database_unchanged(file, bookmark)
     checksum = size = 0
     try:
-        with Reading(file.source) as reading:
-            for piece in reading.rest():
+        with Reading(live_path(file.key)) as reading:
+            for piece in reading.rest(most_of(file.kind)):
                 checksum = zlib.crc32(piece, checksum)
                 size += len(piece)
     except OSError:
@@ -81,6 +87,6 @@ def _is_like_source(file: KeptFile) -> bool:
 
 
 def _is_database_unchanged(file: KeptFile, bookmark: Bookmark) -> bool:
-    """Whether a database looks as it did when it was copied."""
+    """Whether a database is unchanged since it was copied."""
     now = look(Home(Path(file.home)), file.source)
     return now is not None and (*now.identity, now.size, now.modified_ns, now.changed_ns) == bookmark[1:6]

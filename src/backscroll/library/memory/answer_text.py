@@ -9,7 +9,7 @@ from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassag
 from backscroll.query.snippets import Highlighter, fold
 
 SAID: Final = 0.7
-"""The overlap from which two texts say the same."""
+"""The overlap from which two texts count as repetitions."""
 LEAST: Final = 12
 """Pieces with fewer tokens are useless."""
 
@@ -21,7 +21,7 @@ class Piece(NamedTuple):
     text: str
     share: float
     is_beside: bool = False
-    """Whether it is only context: left out if it was already shown."""
+    """Whether the text is only context: left out if it was already shown."""
 
 
 class RecallItem(NamedTuple):
@@ -41,16 +41,16 @@ class Words(NamedTuple):
 
 
 def tell(tellings: Iterable[RecallItem], tokens: int, most: int, words: Words) -> list[RecalledPassage]:
-    """As many passages as fit into the tokens, in order, none longer than `most`."""
+    """Return as many passages as fit into the tokens, in order, none longer than `most`."""
     passages: list[RecalledPassage] = []
-    told: list[set[str]] = []
+    previous: list[set[str]] = []
     beside: set[str] = set()
     for telling in tellings:
         bare = cost_of(RecalledPassage(telling.source, "", False, 0.0, ()))
         pieces = [
             piece
             for piece in telling.pieces
-            if piece.text.strip() and not (piece.is_beside and (piece.text in beside or _is_told(piece.text, told)))
+            if piece.text.strip() and not (piece.is_beside and (piece.text in beside or _is_told(piece.text, previous)))
         ]
         room = min(tokens, most) - bare
         if room < LEAST:
@@ -62,14 +62,14 @@ def tell(tellings: Iterable[RecallItem], tokens: int, most: int, words: Words) -
         if not lines or (cost := cost_of(passage)) > tokens:
             continue
         passages.append(passage)
-        told.append(shingles(passage.text))
+        previous.append(shingles(passage.text))
         beside |= {piece.text for piece in pieces}
         tokens -= cost
     return passages
 
 
 def fit(pieces: Sequence[Piece], tokens: int, words: Words) -> list[str]:
-    """The relevant part of each, together within this many tokens including labels; empty without room."""
+    """Return the relevant part of each piece, together within this many tokens including labels; empty without room."""
     labels = [tokens_of(piece.label) for piece in pieces]
     wanted = [
         label + in_lines(piece.text, A_LINE) if len(piece.text) < 8 * tokens else tokens
@@ -89,7 +89,7 @@ def fit(pieces: Sequence[Piece], tokens: int, words: Words) -> list[str]:
 
 
 def shingles(text: str) -> set[str]:
-    """The runs of four words at the start of a text."""
+    """Return the runs of four words at the start of a text."""
     words = WORDS.findall(fold(text[:LONGEST_COMPARED]))
     return {" ".join(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
 
@@ -101,7 +101,7 @@ def is_said(own: set[str], other: set[str]) -> bool:
 
 def _is_told(text: str, told: list[set[str]]) -> bool:
     own = shingles(text)
-    return any(is_said(own, one) for one in told)
+    return any(is_said(own, earlier) for earlier in told)
 
 
 LONGEST_COMPARED: Final = 3_000

@@ -1,4 +1,4 @@
-"""The caller: the session to leave out of its own answers, and its project."""
+"""The session that asks: it is left out of its own answers, and its project is preferred."""
 
 import os
 import re
@@ -15,7 +15,7 @@ MAX_PARENTS: Final = 12
 
 
 class AskingSession(NamedTuple):
-    """The caller."""
+    """The sessions and project of the caller."""
 
     sessions: frozenset[str] = frozenset()
     project: str | None = None
@@ -31,7 +31,7 @@ UNKNOWN_SESSION: Final = AskingSession()
 
 
 def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> AskingSession:
-    """The client that started us: from our environment and the open sessions."""
+    """Return the client that started this process: from the environment and the open sessions."""
     sessions = set()
     if ID.fullmatch(named := environment.get(SESSION, "")):
         sessions.add(named.lower())
@@ -43,7 +43,7 @@ def client_that_started_us(library: Library, environment: Mapping[str, str], fol
 
 
 def parents() -> Iterable[int]:
-    """Our parent, its parent, and so on, if the system reveals them: there may be a shell or a runner between."""
+    """Yield the process ids of our parents, as far as the system shows them: a shell or a runner may be between."""
     pid = os.getppid()
     for _ in range(MAX_PARENTS):
         if pid <= 1:

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def tokens_of(text: str) -> int:
-    """An upper bound for the tokens of a text. Two texts together have no more than the sum of both."""
+    """Return an upper bound for the tokens of a text. Two texts together have no more than the sum of both."""
     count = 0
     for piece in PIECES.finditer(text):
         kind = piece.lastgroup
@@ -39,13 +39,13 @@ def tokens_of(text: str) -> int:
 
 
 def in_lines(text: str, a_line: int) -> int:
-    """The same, including the frame around each line, and what escaping the text for JSON adds."""
+    """Return an upper bound for the tokens of a text with the frame around each line and its escapes in JSON."""
     escaped = text.count('"') + text.count("\\") + 2 * text.count("\t")
     return tokens_of(text) + a_line * (1 + text.count("\n")) + escaped
 
 
 def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
-    """As much of the start of a text as fits, with a mark where it is cut; empty if nothing fits.
+    """Return as much of the start of a text as fits, with an ellipsis where it is cut; empty if nothing fits.
 
     `a_line` is the extra cost of each line.
     """
@@ -67,7 +67,7 @@ def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
 def excerpt(
     text: str, highlighter: Highlighter, tokens: int, weights: Mapping[str, float] | None = None, a_line: int = 0
 ) -> str:
-    """The part of a text with most of the wanted words, as long as fits, in whole lines if they are short.
+    """Return the part of a text with most of the wanted words, as long as fits, in whole lines if they are short.
 
     `weights` are the weights of the words, by their folded form.
     """
@@ -83,16 +83,16 @@ def excerpt(
     run = _run(text, pieces, worths, tokens, a_line)
     apart = _apart(text, pieces, worths, run, int(tokens * APART), a_line)
     if apart:
-        left = tokens - sum(in_lines(said, a_line) + 1 for said in apart.values())
+        left = tokens - sum(in_lines(segment, a_line) + 1 for segment in apart.values())
         run = _run(text, pieces, worths, left, a_line)
-        apart = {span: said for span, said in apart.items() if not run[0] <= span[0] < run[1]}
-    spent = sum(in_lines(said, a_line) + 1 for said in apart.values())
-    said = {**apart, run: _cut(text, run, spans, tokens - spent, a_line)}
-    return "\n".join(said[span] for span in sorted(said))
+        apart = {span: segments for span, segments in apart.items() if not run[0] <= span[0] < run[1]}
+    spent = sum(in_lines(segment, a_line) + 1 for segment in apart.values())
+    segments = {**apart, run: _cut(text, run, spans, tokens - spent, a_line)}
+    return "\n".join(segments[span] for span in sorted(segments))
 
 
 def _cut(text: str, run: Span, spans: Sequence[Span], tokens: int, a_line: int) -> str:
-    """A part of a text, with marks where it is cut, as long as fits."""
+    """Return a part of a text, with ellipses where it is cut, as long as fits."""
     begin, end = run
     first = next((span for span in spans if span[0] >= begin), (begin, begin))
     if in_lines(text[begin : first[1]], a_line) + 2 * tokens_of(ELLIPSIS) > tokens:  # even one piece is too long
@@ -105,7 +105,7 @@ def _cut(text: str, run: Span, spans: Sequence[Span], tokens: int, a_line: int) 
 def _apart(
     text: str, pieces: list[Span], worths: dict[int, dict[str, float]], run: Span, tokens: int, a_line: int
 ) -> dict[Span, str]:
-    """The sentences elsewhere that have telling words which the best run has not."""
+    """Return the sentences elsewhere with significant words that the best run lacks."""
     inside = {word for at, words in worths.items() if run[0] <= pieces[at][0] < run[1] for word in words}
     most = max(weight for words in worths.values() for weight in words.values())
     missing = {
@@ -114,21 +114,21 @@ def _apart(
         for word, weight in words.items()
         if weight >= HEAVY * most and word not in inside
     }
-    found: dict[Span, str] = {}
+    sentences: dict[Span, str] = {}
     while missing:
         worth = {at: sum(words[word] for word in words.keys() & missing) for at, words in worths.items()}
         best = max(worth, key=lambda at: (worth[at], -at))
         missing -= worths[best].keys()
-        said = ELLIPSIS + text[slice(*pieces[best])].strip() + ELLIPSIS
-        cost = in_lines(said, a_line) + 1
+        sentence = ELLIPSIS + text[slice(*pieces[best])].strip() + ELLIPSIS
+        cost = in_lines(sentence, a_line) + 1
         if cost <= tokens:
-            found[pieces[best]] = said
+            sentences[pieces[best]] = sentence
             tokens -= cost
-    return found
+    return sentences
 
 
 def _pieces(text: str, begin: int, end: int) -> list[Span]:
-    """Lines, with long lines split."""
+    """Return the lines of a text, with long lines split."""
     pieces = []
     for line in LINES.finditer(text, begin, end):
         start, stop = line.span()
@@ -143,7 +143,7 @@ def _pieces(text: str, begin: int, end: int) -> list[Span]:
 
 
 def _run(text: str, pieces: list[Span], worths: dict[int, dict[str, float]], tokens: int, a_line: int) -> Span:
-    """The best run of pieces that fits, extended before and after as far as it fits."""
+    """Return the best run of pieces that fits, extended before and after as far as it fits."""
     sizes: dict[int, int] = {}
 
     def size(at: int) -> int:
@@ -165,7 +165,7 @@ def _run(text: str, pieces: list[Span], worths: dict[int, dict[str, float]], tok
     left = tokens - 2 * tokens_of(ELLIPSIS) - sum(map(size, range(first, last + 1)))
     behind = before = True
     while behind or before:
-        for _ in range(BEHIND):  # what follows is more useful than what precedes
+        for _ in range(BEHIND):  # the text after it is more useful than the text before
             behind = last + 1 < len(pieces) and size(last + 1) <= left
             if behind:
                 last += 1
@@ -174,7 +174,7 @@ def _run(text: str, pieces: list[Span], worths: dict[int, dict[str, float]], tok
         if before:
             first -= 1
             left -= size(first)
-    # The start of what no longer fits: the caller cuts it.
+    # The start of the piece that no longer fits: the caller cuts it.
     last = min(last + 1, len(pieces) - 1)
     return pieces[first][0], pieces[last][1]
 
@@ -182,27 +182,27 @@ def _run(text: str, pieces: list[Span], worths: dict[int, dict[str, float]], tok
 def _worths(
     text: str, pieces: list[Span], spans: Sequence[Span], weights: Mapping[str, float]
 ) -> dict[int, dict[str, float]]:
-    """Which wanted words are in which pieces, and their weights."""
-    found: dict[int, dict[str, float]] = {}
+    """Return the weights of the wanted words in each piece."""
+    by_piece: dict[int, dict[str, float]] = {}
     at = 0
     for start, end in spans:
         while at < len(pieces) - 1 and pieces[at][1] <= start:
             at += 1
         word = fold(text[start:end])
-        found.setdefault(at, {})[word] = weights.get(word, 1.0)
-    return found
+        by_piece.setdefault(at, {})[word] = weights.get(word, 1.0)
+    return by_piece
 
 
 MAX_CHARS_PER_TOKEN: Final = 8
-"""No text has more characters per token than this, by this count."""
+"""Upper limit of this count: no text has more characters per token."""
 LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
 DISTANCE: Final = 0.001
 BEHIND: Final = 2
 APART: Final = 0.34
-"""How much of the room sentences may take that stand apart from the others."""
+"""Share of the room for sentences that stand apart from the best run."""
 HEAVY: Final = 0.5
-"""A word is worth a sentence apart from this share of the weight of the heaviest one."""
+"""Share of the heaviest word's weight from which a word is worth a sentence apart."""
 SHORT: Final = 20
 LINES: Final = re.compile(r"[^\n]*\n?")
 # A word in capitals, or with one at its beginning, with the space before it; Han, kana, hangul; everything else.

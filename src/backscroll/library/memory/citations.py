@@ -1,4 +1,4 @@
-"""Cited passages: their sources, and how many tokens they cost."""
+"""Cited passages: their sources, and their cost in tokens."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class RecalledPassage:
-    """A passage. `why` has the words it shares with the question."""
+    """A passage. `why` has the words that it has in common with the question."""
 
     source: Citation
     text: str
@@ -47,7 +47,7 @@ class RecalledPassage:
 
 
 def source_of(hit: Hit, chat: StoredChat) -> Citation:
-    """The citation of a passage."""
+    """Return the citation of a passage."""
     when = EPOCH + timedelta(microseconds=hit.time) if hit.time is not None else None
     role = "error" if hit.is_error else str(hit.role)
     title = " ".join(chat.overview.title.split())[:LONGEST_TITLE]
@@ -55,15 +55,15 @@ def source_of(hit: Hit, chat: StoredChat) -> Citation:
 
 
 def cost_of(passage: RecalledPassage) -> int:
-    """An upper bound for the tokens of a passage with its source in an answer."""
+    """Return an upper bound for the tokens of a passage with its source in an answer."""
     source = passage.source
     project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
-    said = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
-    return AROUND_PASSAGE + sum(in_lines(one, 0) for one in said) + in_lines(passage.text, A_LINE)
+    labels = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
+    return AROUND_PASSAGE + sum(in_lines(label, 0) for label in labels) + in_lines(passage.text, A_LINE)
 
 
 def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:
-    """The time restrictions of a query."""
+    """Return the time restrictions of a query."""
     after = () if since is None else (Field("after", ">=", since),)
     return after if until is None else (*after, Field("before", "<", until))
 
@@ -81,4 +81,4 @@ def is_project(wanted: str, project: str | None) -> bool:
 LONGEST_TITLE: Final = 60
 LONGEST_PROJECT: Final = 30
 ID: Final = 8
-"""How much of an id texts show: enough to find it."""
+"""Number of characters of an id in texts: enough to find it."""

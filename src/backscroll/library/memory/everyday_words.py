@@ -1,7 +1,7 @@
-"""Everyday words: what people say in their own way when they ask, so its absence from a passage says nothing. Pure.
+"""Everyday words: everyone chooses them differently, so their absence from a passage proves nothing. Pure.
 
 Verbs, adjectives, adverbs and general nouns that name no topic. Words that are often a topic too (`limit`, `release`,
-`schedule`, `push`) are not here. Each word stands for its inflections.
+`schedule`, `push`) are not here. Each word represents its inflections.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ def is_everyday(word: str) -> bool:
 
 
 def bases_of(word: str) -> Iterator[str]:
-    """The words that this may be an inflection of, and the word itself; most of them are no words."""
+    """Yield the words that this may be an inflection of, and the word itself; most of them do not exist."""
     yield word
     for ending, base in INFLECTIONS:
         if word.endswith(ending) and len(word) - len(ending) + len(base) >= SHORTEST_BASE:
-            found = word.removesuffix(ending)
-            yield found + base
-            if not base and ending in ("ed", "ing") and len(set(found[-2:])) == 1:
-                yield found[:-1]
+            stem = word.removesuffix(ending)
+            yield stem + base
+            if not base and ending in ("ed", "ing") and len(set(stem[-2:])) == 1:
+                yield stem[:-1]
 
 
 SHORTEST_BASE: Final = 3

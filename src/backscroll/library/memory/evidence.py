@@ -1,8 +1,8 @@
-"""Whether a passage can answer a question: the words that tell what it is about must stand together in it. Pure.
+"""Check whether a passage can answer a question: the question's significant words must occur together in it. Pure.
 
-Any question finds something, for common words are everywhere. A word counts by how few chats have it; the rare ones are
-the telling ones, and a passage without one of them is about something else. Everyday words do not count: people ask
-"why did it choke on this?" about what was said to fail.
+Any question has matches, because common words are everywhere. A word counts by how few chats have it; the rare ones are
+the significant ones, and a passage without one of them is about something else. Everyday words do not count: people ask
+"why did it choke on this?" about text that says "failed".
 """
 
 import math
@@ -21,31 +21,31 @@ from backscroll.query.snippets import fold
 TOGETHER: Final = 300
 """Words are close together within this many characters: a few sentences."""
 TOGETHER_IN_CALL: Final = 2_000
-"""The same in the input of a tool, such as an edit: all of it was written at once."""
+"""Distance of words in the input of a tool, such as an edit: all of it was written at once."""
 TELLING: Final = 0.6
-"""A word is telling from this share of the weight of a word that was never said."""
+"""Share of the weight of an unknown word from which a word is significant."""
 ENOUGH: Final = 0.65
 """The share of the weight of a question's words that must be close together in a message."""
 LISTED_ENOUGH: Final = 0.5
-"""The same for a list of keywords: its author expects some of them to be missing."""
+"""The share for a list of keywords: its author expects some of them to be missing."""
 SHORT: Final = 3
 """With at most this many words, none may be missing, unless all names are there."""
 PLENTY: Final = 3.0
-"""A match of this many times the weight of an unknown word is no coincidence, whatever else is missing."""
+"""A match of this many times the weight of an unknown word is no coincidence, even if other words are missing."""
 LONG_PROMPT: Final = 2_000
 """A prompt with more characters was pasted, and is weighed like the input of a tool."""
 PASTED: Final = 8
 """A text of this many words that is not a question was pasted: a name or half of the words is enough."""
 PASTED_ENOUGH: Final = 0.5
 EVERYDAY: Final = 0.2
-"""What an everyday word counts, where only the best place is looked for."""
+"""Weight of an everyday word when only the best place is wanted."""
 
 
 class Evidence:
     """The words of a question, each with the number of chats that have it.
 
-    `said` are those that have it in a prompt, an answer or thinking: listings and other outputs of tools have most
-    words, but are no evidence, so they do not make a word common.
+    `said` counts the chats that have it in a prompt, an answer or thinking: listings and other outputs of tools have
+    most words, but are no evidence, so they do not make a word common.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Evidence:
         self._forms = {term.text: Forms(term) for term in counted}
         others = {term: EVERYDAY * _weight(said[term], total) for term in chats if term not in counted}
         self.roots = {Forms(term).root: weight for term, weight in others.items()}
-        """What the words of the question begin with, folded, and their weights."""
+        """Common beginnings of the forms of each word, folded, and their weights."""
         self.roots |= {forms.root: self._weights[word] for word, forms in self._forms.items()}
         self._is_pasted = len(chats) >= PASTED and not QUESTION.search(question)
         self._is_list = is_list(question)
@@ -78,7 +78,7 @@ class Evidence:
 
     def supports(self, text: str, title: str = "", role: Role = Role.ANSWER) -> bool:
         """Whether a passage can be the answer, in a chat with this title."""
-        # The output of a tool has listings, where words stand together by chance.
+        # The output of a tool has listings, where words occur together by chance.
         is_written = role in SAID or role is Role.INPUT
         is_said = role in SAID and not (role is Role.PROMPT and len(text) > LONG_PROMPT)
         folded = fold(text)
@@ -97,7 +97,7 @@ class Evidence:
         return any(map(is_enough, _together(places, reach)))
 
     def _is_enough(self, words: set[str], *, is_said: bool) -> bool:
-        """Whether these words, standing together, are what the question is about."""
+        """Whether these words, occurring together, cover the topic of the question."""
         has = sum(self._weights[word] for word in words) + ROUNDING
         has_names = self._names <= words
         if not words or (self._is_list and has_names and has >= LISTED_ENOUGH * self._total):
@@ -108,7 +108,7 @@ class Evidence:
         return bool(may_miss) and self.telling <= words and has >= ENOUGH * self._total
 
     def _is_plenty(self, words: set[str]) -> bool:
-        """Whether these are so many that they need not be together, nor all."""
+        """Whether these words are so many that they need not be close together or complete."""
         has = sum(self._weights[word] for word in words)
         is_pasted_text = self._is_pasted and (bool(self._names & words) or has >= PASTED_ENOUGH * self._total)
         return has >= PLENTY * self._most or is_pasted_text
@@ -120,7 +120,7 @@ class Evidence:
 
 
 def is_list(question: str) -> bool:
-    """Whether it is a list of keywords, or ends with one: many words without any that would make them a sentence.
+    """Whether a question is a list of keywords, or ends with one: many words without any that would make a sentence.
 
     Words after an article are part of a sentence: "why does the ledger reject negative balances?"
     """
@@ -139,7 +139,7 @@ def is_list(question: str) -> bool:
 
 
 def _together(places: Sequence[tuple[int, str]], reach: int) -> Iterator[set[str]]:
-    """The sets of words that are close together somewhere in a text; first the empty set."""
+    """Yield the sets of words that are close together somewhere in a text; first the empty set."""
     yield set()
     inside: Counter[str] = Counter()
     first = 0
@@ -159,18 +159,18 @@ class Forms:
         # A name may be part of a longer one, and a script without spaces has no boundaries.
         self._is_part = term.is_name or not own.isascii()
         self.root, made = (own, {own}) if self._is_part or not own.isalpha() else _forms(own)
-        """What all forms begin with."""
+        """The common beginning of all forms."""
         self.all = sorted({own, *(form for form in made if form not in STOP_WORDS and not is_everyday(form))})
-        """All forms, folded."""
+        """All forms of the word, folded."""
         parts = term.words if term.is_name else []
         self._name = _pattern_of(parts) if parts else None
         self.begin = parts[0] if self._name else self.root
-        """What a text must have to have one of them."""
+        """Text that every occurrence of a form contains."""
 
     def places(self, text: str, folded: str) -> Iterator[int]:
-        """The positions of the word in a text."""
+        """Yield the positions of the word in a text."""
         if self._name:
-            yield from (found.start() for found in self._name.finditer(folded))
+            yield from (match.start() for match in self._name.finditer(folded))
             return
         at = folded.find(self.root)
         while at >= 0:
@@ -183,7 +183,7 @@ class Forms:
 
 
 def _pattern_of(parts: Sequence[str]) -> re.Pattern[str]:
-    """A name, however its words are joined; but a number is a whole one: `2.0` is not in `2026` nor in `12.0`."""
+    """Return a pattern for a name, however its words are joined. Numbers are whole: no `2.0` in `2026` or `12.0`."""
     if signed := name_pattern(parts[0]):  # c++
         return re.compile(signed)
     pattern = re.escape(parts[0])
@@ -195,11 +195,11 @@ def _pattern_of(parts: Sequence[str]) -> re.Pattern[str]:
 
 
 def _forms(word: str) -> tuple[str, set[str]]:
-    """The part that the forms of a word share, and the forms."""
-    # Who or what does something is another thing than doing it: an installer, a viewer, a server.
+    """Return the common part of the forms of a word, and the forms."""
+    # A person or thing that acts is another topic than the action: an installer, a viewer, a server.
     if AGENT.search(word):
-        one = word.removesuffix("s")
-        return one, {one, f"{one}s"}
+        singular = word.removesuffix("s")
+        return singular, {singular, f"{singular}s"}
     root = next(filter(None, (_without(word, ending) for ending in (*DERIVED, *INFLECTED))), word)
     if len(root) < SHORT_ROOT:
         return word, {word}
@@ -213,7 +213,7 @@ def _without(word: str, ending: str) -> str:
 
 
 def _topic_words(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
-    """The words that say what a question is about, with the number of chats that have them."""
+    """Return the words that name the topic of a question, with the number of chats that have them."""
     named = _proper_names(question)
     is_german = len({word for word in question.lower().split() if word in GERMAN}) >= LEAST_GERMAN
 
@@ -226,7 +226,7 @@ def _topic_words(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
         return not is_everyday(term.text) and not (is_german and not count and term.text.islower())
 
     counted = {term: count for term, count in chats.items() if counts(term, count)}
-    # Asked in another script than the chats are written in: the names must do.
+    # The question is in another script than the chats: only its names can match.
     spaced = {term: count for term, count in counted.items() if not _is_unspaced(term.text)}
     has_unspaced = any(count for term, count in counted.items() if term not in spaced)
     return counted if has_unspaced or not any(spaced.values()) else spaced
@@ -271,10 +271,10 @@ DERIVED: Final = (
     "ency", "ence", "ents", "ent", "ancy", "ance", "ants", "ant", "ments", "ment", "able", "ers", "er", "al", "ally",
     "ly", "ive",
 )  # fmt: skip
-"""Endings that make another word of a longer one."""
+"""Endings that derive another word."""
 AGENT: Final = re.compile(r"..[eo]rs?$")
 NAMES: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w+")
-"""Words with a capital that do not begin a sentence."""
+"""Capitalized words that do not begin a sentence."""
 LEAST_GERMAN: Final = 2
 GERMAN: Final = frozenset(
     """

@@ -1,7 +1,7 @@
 """Turn a question in plain words into its significant words and several queries.
 
-A question is not a query: most of its words only make it a sentence, and the rest is remembered roughly. So it is asked
-in several ways, and what several of them find is most likely the answer.
+A question is not a query: most of its words only make it a sentence, and the rest is remembered roughly. So several
+queries are run, and a passage that several of them find is most likely the answer.
 """
 
 import re
@@ -16,9 +16,9 @@ from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.query.words import pairs_of, split_scripts
 
 MAX_TERMS: Final = 24
-"""How many words of a question count."""
+"""Number of words of a question that count."""
 LONGEST_READ: Final = 4_000
-"""How much of a question is read; a pasted error may be long."""
+"""Number of characters of a question that are read; a pasted error may be long."""
 SHORTEST_STEM: Final = 4
 
 
@@ -27,17 +27,17 @@ class Term(NamedTuple):
 
     text: str
     is_name: bool
-    """Whether it names something: a path, an identifier, an error, a phrase in quotation marks."""
+    """Whether the term is a name: a path, an identifier, an error, a phrase in quotation marks."""
 
     @property
     def words(self) -> list[str]:
-        """The words in it, folded. `c++` is one: a `c` alone is something else."""
+        """The words of the term, folded. `c++` is one: a `c` alone is something else."""
         own = fold(self.text)
         return [own] if self.ends_with_signs else WORDS.findall(own)
 
     @property
     def ends_with_signs(self) -> bool:
-        """Whether it is a name such as `c++` or `C#`."""
+        """Whether the term is a name such as `c++` or `C#`."""
         return SIGN_LAST.fullmatch(self.text) is not None
 
     @property
@@ -52,20 +52,20 @@ class Term(NamedTuple):
 
 
 def terms_of(question: str) -> list[Term]:
-    """The significant words in order; names first if there are too many."""
+    """Return the significant words in order; names first if there are too many."""
     question = question[:LONGEST_READ]
     terms: dict[str, Term] = {}
     for term in _terms(question):
         terms.setdefault(fold(term.text), term)
-    found = list(terms.values())
-    if len(found) > MAX_TERMS:
-        worth = sorted(found, key=lambda term: (not term.is_name, -len(term.text)))[:MAX_TERMS]
-        found = [term for term in found if term in worth]
-    return found
+    significant = list(terms.values())
+    if len(significant) > MAX_TERMS:
+        worth = sorted(significant, key=lambda term: (not term.is_name, -len(term.text)))[:MAX_TERMS]
+        significant = [term for term in significant if term in worth]
+    return significant
 
 
 def parts_of(term: Term) -> list[Term]:
-    """The words in a name; a plain word is its own. A field of a query, such as `role:prompt`, says nothing."""
+    """Return the words in a name; a plain word is its own. A field of a query, such as `role:prompt`, is ignored."""
     field, colon, value = term.text.partition(":")
     if colon and field in BY_NAME:
         return [] if BY_NAME[field].kind == "choice" else parts_of(Term(value, term.is_name))
@@ -133,11 +133,11 @@ class Variant(NamedTuple):
 
 
 def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tuple[Part, ...] = ()) -> list[Variant]:
-    """The queries for these terms; `frequency` gives the number of passages with a term."""
+    """Return the queries for these terms; `frequency` gives the number of passages with a term."""
     counts = {term: frequency(term) for term in terms}
     there = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
     names = [term for term in there if term.is_name]
-    said = Either((Field("role", "=", "prompt"), Field("role", "=", "answer")))
+    in_conversation = Either((Field("role", "=", "prompt"), Field("role", "=", "answer")))
     made = []
 
     def add(name: str, weight: float, *parts: Part) -> None:
@@ -148,7 +148,7 @@ def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tup
     if len(there) > 1:
         any_of = Either(tuple(term.demand for term in there))
         add("any", WEIGHTS["any"], any_of)
-        add("said", WEIGHTS["said"], any_of, said)
+        add("said", WEIGHTS["said"], any_of, in_conversation)
         for number, share in (("all", 1.0), ("rare", 0.5)):
             rare = there[: max(2, round(len(there) * share))][:MAX_REQUIRED_TERMS]
             add(number, WEIGHTS[number], All(tuple(term.demand for term in rare)))  # all in one passage
@@ -165,7 +165,7 @@ def _either(parts: list[Part]) -> Part:
 
 
 def stem_of(term: Term) -> str:
-    """The stem that the forms of a word share; empty if it is the word itself."""
+    """Return the stem that the forms of a word share; empty if it is the word itself."""
     word = term.text.lower()
     if term.is_name or not word.isalpha() or not word.isascii():
         return ""
@@ -194,7 +194,7 @@ NAME: Final = re.compile(
 )
 ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ied", "ers", "ed", "er", "es", "s", "e", "y")
 STOP_WORDS: Final = LITTLE_WORDS | {"find", "get", "make", "show", "time"}
-"""In a question, these are not commands."""
+"""Stop words of a question, in which `find` or `make` is not the name of a command."""
 PARTICLES: Final = frozenset(
     "的了吗呢吧啊是在和与我你他她它们这那有不就也都为什么怎样哪里个のにはをがでとへもやかられるたてすまし이가은는을를에의도"
 )

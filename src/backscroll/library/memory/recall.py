@@ -1,8 +1,8 @@
 """Answer a question in plain words with the most likely passages, within a token budget.
 
-The question becomes several queries (`questions`). Their results are merged by rank, read, weighted by how much of the
-question they contain, and shown with context (`answer_text`): a prompt with the outcome of its turn, an answer with its
-question, an error with its solution. Passages that repeat a better one are left out.
+The question becomes several queries (`questions`). Their results are merged by rank, read, weighted by the part of the
+question that they contain, and shown with context (`answer_text`): a prompt with the outcome of its turn, an answer
+with its question, an error with its solution. Passages that repeat a better one are left out.
 """
 
 import math
@@ -58,11 +58,11 @@ class Recall:
     tokens: int
     """An upper bound for the tokens of the answer as text."""
     is_cut: bool
-    """Whether there was more than fits."""
+    """Whether passages were left out or cut."""
     hint: str
-    """How to get the rest, or what to try if nothing was found."""
+    """Advice to get the rest, or to try something else if nothing matched."""
     looked_for: Mapping[str, int] = field(default_factory=dict)
-    """The words that were looked for, each with the number of chats that have it."""
+    """The searched words, each with the number of chats that have it."""
 
 
 def recall(
@@ -75,39 +75,39 @@ def recall(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Recall:
-    """The best passages for a question. `project` is preferred, not required; `without` are sessions to leave out."""
+    """Return the best passages for a question. `project` is only preferred; `without` are sessions to leave out."""
     terms = terms_of(question)
     if not terms:
         hint = about_signs(question.strip()) if SIGNS_ONLY.fullmatch(question) else "ask with a few specific words"
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint=hint)
     budget = max(max_tokens, FEWEST_TOKENS)
     with library.texts() as texts, library.snapshot():
-        asked = _Asked(library, texts, question, terms, project, without, since, until)
+        query = _Asked(library, texts, question, terms, project, without, since, until)
         # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
         saved = passages_of_recalls(
             library.settings.library,
             terms,
-            asked.evidence,
+            query.evidence,
             max_tokens=(budget - HEADING) // 3,
             project=project,
             since=since,
             until=until,
         )
         spent = sum(map(cost_of, saved))
-        found = asked.answer(budget - spent)
+        result = query.answer(budget - spent)
     if not saved:
-        return found
+        return result
     return replace(
-        found,
-        passages=[*saved, *found.passages],
-        found=found.found + len(saved),
-        tokens=found.tokens + spent,
-        hint=found.hint if found.passages else "",
+        result,
+        passages=[*saved, *result.passages],
+        found=result.found + len(saved),
+        tokens=result.tokens + spent,
+        hint=result.hint if result.passages else "",
     )
 
 
 class _Candidate:
-    """A candidate passage."""
+    """A passage that may be chosen, with its score."""
 
     def __init__(self, hit: Hit, chat: StoredChat) -> None:
         self.hit = hit
@@ -143,11 +143,13 @@ class _Asked:
         kept = (part for term in terms for part in ([term] if self._frequency(term) else parts_of(term)))
         self._terms = list(dict.fromkeys(kept))[:MAX_TERMS]
         self._looked_for = {term: self._chats_with(term) for term in self._terms}
-        said = {term: self._chats_with(term, SAID) if count else 0 for term, count in self._looked_for.items()}
-        self.evidence = Evidence(question, self._looked_for, library.totals().chats, said)
+        counts_in_conversation = {
+            term: self._chats_with(term, SAID) if count else 0 for term, count in self._looked_for.items()
+        }
+        self.evidence = Evidence(question, self._looked_for, library.totals().chats, counts_in_conversation)
 
     def answer(self, tokens: int) -> Recall:
-        """Run all steps."""
+        """Search, weigh and choose; return the answer."""
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
         self._weigh(candidates)
         errors = self._errors()
@@ -171,8 +173,8 @@ class _Asked:
         return self._counts[term]
 
     def _candidates(self, variants: Sequence[Variant]) -> list[_Candidate]:
-        """The results of the queries, merged by rank: of the passage, and of its chat."""
-        found: dict[tuple[object, ...], _Candidate] = {}
+        """Return the results of the queries, merged by rank: of the passage, and of its chat."""
+        by_passage: dict[tuple[object, ...], _Candidate] = {}
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
             answer = self._library.reader.search(
@@ -191,36 +193,36 @@ class _Asked:
                     passage = self._first_of(chat)
                 if passage is not None:
                     key = (chat.key, passage.uuid or passage.block, passage.number, passage.role)
-                    found.setdefault(key, _Candidate(passage, chat)).score += score
-        for candidate in found.values():
+                    by_passage.setdefault(key, _Candidate(passage, chat)).score += score
+        for candidate in by_passage.values():
             candidate.score += TITLE_SHARE * titled[candidate.chat.key]
-        return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MAX_CANDIDATES]
+        return sorted(by_passage.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[
+            :MAX_CANDIDATES
+        ]
 
     def _first_of(self, chat: StoredChat) -> Hit | None:
-        """A title is in no message: the first prompt represents it."""
+        """Return the first prompt of a chat, which represents its title: a title is in no message."""
         fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
         answer = self._library.reader.search(Query("", All(fields)), sort="oldest", limit=1, offset=0, hits=1)
-        return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
+        return next((hit for match in answer.chats for hit in match.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:
-        """Whether to keep it: not from an excluded session, and not one of our own earlier answers, which repeat
-        others.
-        """
+        """Whether to keep a passage: earlier answers of ours repeat others, and excluded sessions are left out."""
         return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
 
     def _chats_with(self, term: Term, *fields: Part) -> int:
-        """How many chats have a word, in any of its forms."""
+        """Return the number of chats that have a word, in any of its forms."""
         return self._count(term, Either(tuple(map(Phrase, Forms(term).all))), *fields)[1]
 
     def _count(self, term: Term, *parts: Part) -> tuple[int, int]:
-        """How many passages, and how many chats, have a word."""
-        found = self._library.reader.search(Query("", All(parts)), sort="relevance", limit=1, offset=0, hits=1)
-        if term.ends_with_signs and found.corrections:  # there is no c++, and a c is something else
+        """Return the numbers of passages and of chats that have a word."""
+        page = self._library.reader.search(Query("", All(parts)), sort="relevance", limit=1, offset=0, hits=1)
+        if term.ends_with_signs and page.corrections:  # there is no c++, and a c is something else
             return 0, 0
-        return found.total, found.total_chats
+        return page.total, page.total_chats
 
     def _what_is_missing(self) -> str:
-        """Why there is no answer, and what to try."""
+        """Return why there is no answer, with advice."""
         absent = [term.text for term in self._terms if term.text in self.evidence.missing]
         if not absent:
             telling = [term.text for term in self._terms if term.text in self.evidence.telling]
@@ -233,21 +235,21 @@ class _Asked:
     # Weighing
 
     def _weigh(self, candidates: list[_Candidate]) -> None:
-        """By how much of the question it contains, and by its project."""
+        """Weigh passages by the part of the question that they contain, and by their project."""
         total = sum(map(self._rarity, self._terms)) or 1.0
         forms = [(term, fold(term.text), term.words) for term in self._terms]
         for candidate in candidates:
             candidate.text = text_of(self._texts, candidate.hit)
-            said = fold(candidate.text[:LONGEST_WEIGHED])
-            has = [term for term, form, words in forms if form in said or all(word in said for word in words)]
+            folded = fold(candidate.text[:LONGEST_WEIGHED])
+            has = [term for term, form, words in forms if form in folded or all(word in folded for word in words)]
             candidate.why = tuple(term.text for term in has)
             candidate.score *= (1 - COVERAGE) + COVERAGE * sum(map(self._rarity, has)) / total
-            candidate.score *= ROLES.get(candidate.hit.role, 1.0) * min(1.0, SHORT + len(said) / LONG)
+            candidate.score *= ROLES.get(candidate.hit.role, 1.0) * min(1.0, SHORT + len(folded) / LONG)
             if self._project and is_project(self._project, candidate.chat.overview.project):
                 candidate.score *= PROJECT
 
     def _support(self, candidate: _Candidate) -> bool:
-        """Whether a passage can be the answer by itself; such a passage counts more."""
+        """Whether a passage can be the answer by itself; if so, its score is raised."""
         text, title = candidate.text[:LONGEST_WEIGHED], candidate.chat.overview.title
         is_support = self.evidence.supports(text, title, candidate.hit.role)
         candidate.score *= SUPPORTS if is_support else 1.0
@@ -257,32 +259,40 @@ class _Asked:
         return (NAMED if term.is_name else 1.0) / math.log(2 + self._frequency(term))
 
     def _different(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        """The best first, without repetitions, and not all from one chat."""
+        """Return the best candidates first, without repetitions, and not all from one chat."""
         chosen: list[_Candidate] = []
-        told: list[set[str]] = []
+        chosen_texts: list[set[str]] = []
         of_chat: dict[int, int] = defaultdict(int)
-        waiting = [one for one in candidates if one.text.strip() and not OUR_ANSWER.match(one.text)]
+        waiting = [
+            candidate for candidate in candidates if candidate.text.strip() and not OUR_ANSWER.match(candidate.text)
+        ]
         while waiting and len(chosen) < MAX_PASSAGES:
-            best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
+            best = max(
+                waiting,
+                key=lambda candidate: (
+                    candidate.score * SAME_CHAT ** of_chat[candidate.chat.key],
+                    -candidate.hit.block,
+                ),
+            )
             waiting.remove(best)
             own = shingles(best.text)
-            if any(is_said(own, other) for other in told):
+            if any(is_said(own, other) for other in chosen_texts):
                 continue
             chosen.append(best)
-            told.append(own)
+            chosen_texts.append(own)
             of_chat[best.chat.key] += 1
         return chosen
 
     # Telling
 
     def _errors(self) -> list[RecallItem]:
-        """If the question is an error: similar errors with their solutions."""
+        """If the question is an error, return similar errors with their solutions."""
         lines = self._question[:LONGEST_WEIGHED].splitlines()
         if not WRAPPED.search(self._question) and not any(map(STRONG.search, lines)):
             return []
         _, met = errors_like(self._library, self._texts, self._question, self._without, self._fields)
-        ways = ways_out(self._library, self._texts, [one.hit for one in met])
-        worths = [worth_of(one, ways[one.hit.block], self._project) for one in met]
+        ways = ways_out(self._library, self._texts, [match.hit for match in met])
+        worths = [worth_of(match, ways[match.hit.block], self._project) for match in met]
         best = sorted(range(len(met)), key=lambda at: -worths[at])[:MAX_ERRORS]
         return [
             RecallItem(
@@ -295,7 +305,7 @@ class _Asked:
         ]
 
     def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[RecallItem]:
-        """Each with its turn; the end of a turn is not shown twice."""
+        """Return each candidate with its turn; the end of a turn is not shown twice."""
         turns = around(self._library, [candidate.hit for candidate in chosen])
         tellings = []
         for candidate in chosen:
@@ -309,7 +319,7 @@ class _Asked:
         return tellings
 
     def _pieces(self, candidate: _Candidate, turn: TurnContext) -> list[Piece]:
-        """The passage with its context."""
+        """Return the passage with its context."""
         hit = candidate.hit
         pieces = []
         if hit.role is not Role.PROMPT and turn.prompt is not None:
@@ -327,7 +337,7 @@ def _words(evidence: Evidence) -> Words:
 
 
 def _is_title(hit: Hit) -> bool:
-    """Whether it is about a chat and not a message: a title, or the record with the title."""
+    """Whether a hit is about a chat and not a message: a title, or the record with the title."""
     return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
 
 
@@ -343,7 +353,7 @@ RANK: Final = 10
 CHAT_SHARE: Final = 0.5
 TITLE_SHARE: Final = 0.5
 COVERAGE: Final = 0.8
-"""The weight of how much of the question a passage contains."""
+"""Weight of the part of the question that a passage contains."""
 NAMED: Final = 1.5
 SUPPORTS: Final = 1.4
 """The factor for a passage that can be the answer by itself."""
@@ -357,19 +367,19 @@ ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
 A_PASSAGE: Final = 240
 """The minimum number of tokens for a passage."""
 SHARE: Final = 0.2
-"""How much of the budget one passage may take."""
+"""Share of the budget that one passage may take."""
 ASKED: Final = 0.2
 OWN: Final = 0.5
 CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
 SAID: Final = Either(tuple(Field("role", "=", str(role)) for role in (Role.PROMPT, Role.ANSWER, Role.THINKING)))
-"""What was said, by the user or the model; not what tools were given or returned."""
+"""Roles of the conversation: text of the user or the model, not inputs or outputs of tools."""
 OURSELVES: Final = "backscroll"
 """Found in the names of our own tools."""
 OUR_ANSWER: Final = re.compile(r"backscroll (?:recall|search)\b|Behind > is what was said")
 """A shell command that calls recall, and its output."""
 WRAPPED: Final = re.compile(r"<tool_use_error>|[Ee]xit code \d|Traceback \(")
-"""How the client and shells announce an error."""
+"""Announcements of an error by the client and by shells."""
 LABELS: Final = {
     Role.PROMPT: "asked",
     Role.ANSWER: "answered",

@@ -1,4 +1,4 @@
-"""Recall from several libraries at once: one's own, and what others share."""
+"""Recall from several libraries at once: the user's own, and those shared by others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -19,23 +19,23 @@ def recall_together(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Recall:
-    """The best passages of all of them, within the same number of tokens. The first library is the asker's own."""
-    found = [
+    """Return the best passages of all libraries, within one token budget. The first library is the user's own."""
+    answers = [
         recall(library, question, max_tokens=max_tokens, project=project, without=without, since=since, until=until)
         for library in libraries
     ]
-    own = found[0]
-    if not any(one.passages for one in found[1:]):
+    own = answers[0]
+    if not any(item.passages for item in answers[1:]):
         return own
-    passages = list({(one.source.message, one.text): one for answer in found for one in answer.passages}.values())
-    passages.sort(key=lambda one: -one.score)
+    passages = list({(item.source.message, item.text): item for answer in answers for item in answer.passages}.values())
+    passages.sort(key=lambda item: -item.score)
     chosen, spent = _fitting(passages, max(max_tokens, FEWEST_TOKENS))
-    is_cut = len(chosen) < len(passages) or any(answer.is_cut for answer in found)
+    is_cut = len(chosen) < len(passages) or any(answer.is_cut for answer in answers)
     return replace(
         own,
         passages=chosen,
-        chats=sum(answer.chats for answer in found),
-        found=sum(answer.found for answer in found),
+        chats=sum(answer.chats for answer in answers),
+        found=sum(answer.found for answer in answers),
         tokens=spent,
         is_cut=is_cut,
         hint="read one with its chat and message id, or ask for more tokens" if is_cut else "",

@@ -1,8 +1,8 @@
-"""Saved recalls: answers that were found in earlier chats, kept as Markdown with their sources.
+"""Saved recalls: answers from earlier chats, kept as Markdown with their sources.
 
 Each is a file of its own in the library's folder `recalls`, which people may read and edit: a head of `key: value`
-lines, whose values are JSON, and the text. There are few of them, so they are read whenever one is looked for; nothing
-is derived from them. The only module that knows these files.
+lines, whose values are JSON, and the text. There are few of them, so all are read for each search; nothing is derived
+from them. The only module that knows these files.
 """
 
 import json
@@ -46,32 +46,34 @@ class SavedRecall:
 
 
 def recalls_folder(library: Path) -> Path:
-    """Their folder."""
+    """Return the folder of the saved recalls."""
     return library / "recalls"
 
 
 def saved_recalls(library: Path) -> list[SavedRecall]:
-    """All of them, the latest first."""
+    """Return all saved recalls, the latest first."""
     read = (_read(path) for path in recalls_folder(library).glob("*.md") if path.is_file())
-    found = [one for one in read if one is not None]
-    return sorted(found, key=lambda one: (one.saved or EARLIEST, one.name), reverse=True)
+    recalls = [recall for recall in read if recall is not None]
+    return sorted(recalls, key=lambda recall: (recall.saved or EARLIEST, recall.name), reverse=True)
 
 
 def find_recall(library: Path, name: str) -> SavedRecall:
-    """The one with this name, or the only one whose name starts with it."""
+    """Return the recall with this name, or the only one whose name starts with it."""
     recalls = saved_recalls(library)
-    found = [one for one in recalls if one.name == name] or [one for one in recalls if one.name.startswith(name)]
-    if not found:
+    matches = [recall for recall in recalls if recall.name == name] or [
+        recall for recall in recalls if recall.name.startswith(name)
+    ]
+    if not matches:
         raise NothingFound(f"no recall is saved as {name}", "see backscroll recalls")
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} saved recalls begin with {name}", "write more of the name")
-    return found[0]
+    if len(matches) > 1:
+        raise UsageError(f"{len(matches)} saved recalls begin with {name}", "write more of the name")
+    return matches[0]
 
 
 def recalls_with(recalls: Iterable[SavedRecall], words: Sequence[str]) -> list[SavedRecall]:
-    """Those that contain all of these words, in any case."""
+    """Return the recalls that contain all of these words, in any case."""
     wanted = [fold(word) for word in words]
-    return [one for one in recalls if all(word in _searchable_text(one) for word in wanted)]
+    return [recall for recall in recalls if all(word in _searchable_text(recall) for word in wanted)]
 
 
 def save_recall(
@@ -112,24 +114,24 @@ def save_recall(
 
 
 def remove_recall(library: Path, name: str) -> SavedRecall:
-    """Remove one and return it."""
-    found = find_recall(library, name)
-    (recalls_folder(library) / f"{found.name}.md").unlink(missing_ok=True)
-    return found
+    """Remove a saved recall and return it."""
+    recall = find_recall(library, name)
+    (recalls_folder(library) / f"{recall.name}.md").unlink(missing_ok=True)
+    return recall
 
 
 def source_named(library: Library, name: str) -> Citation:
-    """The source `CHAT/MESSAGE`, or the message alone; prefixes of the ids are enough. It must exist."""
+    """Return the source `CHAT/MESSAGE`, or the message alone; prefixes of the ids are enough. It must exist."""
     chat, _, message = name.strip().rpartition("/")
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
         raise UsageError(f"{name} is not a source", "write CHAT/MESSAGE, the ids as recall and search give them")
     stored = library.find(chat or message)
-    found = library.reader.messages_named(stored.key, message)
-    if not found:
+    messages = library.reader.messages_named(stored.key, message)
+    if not messages:
         raise NothingFound(f"the chat {stored.overview.id[:8]} has no message {message}", "check the ids of the source")
-    if len(found) > 1:
+    if len(messages) > 1:
         raise UsageError(f"several messages start with {message}", "write more of it")
-    uuid, kind, time, agent = found[0]
+    uuid, kind, time, agent = messages[0]
     title = " ".join(stored.overview.title.split())
     when = EPOCH + timedelta(microseconds=time) if time is not None else None
     return Citation(stored.overview.id, title, stored.overview.project, uuid, when, kind, agent)
@@ -145,25 +147,25 @@ def passages_of_recalls(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[RecalledPassage]:
-    """The saved recalls that answer a question, as passages that cite their first source, within a budget."""
-    told: list[tuple[float, SavedRecall, tuple[str, ...]]] = []
+    """Return the saved recalls that answer a question, as passages that cite their first source, within a budget."""
+    matches: list[tuple[float, SavedRecall, tuple[str, ...]]] = []
     total = sum(map(_weight, terms))
-    for one in saved_recalls(library) if terms else ():
-        searched = _searchable_text(one)
+    for recall in saved_recalls(library) if terms else ():
+        searched = _searchable_text(recall)
         has = tuple(term for term in terms if fold(term.text) in searched)
         share = sum(map(_weight, has)) / total
-        when = one.saved or EARLIEST
+        when = recall.saved or EARLIEST
         if (
-            not evidence.supports(one.text, f"{one.name} {one.question}")
+            not evidence.supports(recall.text, f"{recall.name} {recall.question}")
             or (since and when < since)
             or (until and when >= until)
         ):
             continue
-        nearness = 1.1 if project and is_project(project, one.project) else 1.0
-        told.append((share * nearness, one, tuple(term.text for term in has)))
+        nearness = 1.1 if project and is_project(project, recall.project) else 1.0
+        matches.append((share * nearness, recall, tuple(term.text for term in has)))
     passages: list[RecalledPassage] = []
-    for score, one, why in sorted(told, key=lambda item: -item[0])[:MAX_RECALLS]:
-        passage = _passage(one, score, why, max_tokens)
+    for score, recall, why in sorted(matches, key=lambda item: -item[0])[:MAX_RECALLS]:
+        passage = _passage(recall, score, why, max_tokens)
         if passage is not None:
             passages.append(passage)
             max_tokens -= cost_of(passage)
@@ -172,7 +174,7 @@ def passages_of_recalls(
 
 def _passage(one: SavedRecall, score: float, why: tuple[str, ...], max_tokens: int) -> RecalledPassage | None:
     first = one.sources[0] if one.sources else None
-    # The chat and message are those of its source: a saved recall has none of its own.
+    # The chat and message are those of the recall's source: a saved recall has none of its own.
     source = Citation(first.chat if first else "", one.question[:60], one.project, first.message if first else "",
                     one.saved, ROLE)  # fmt: skip
     whole = f"saved as {one.name}: {one.question}\n{one.text}"
@@ -188,7 +190,7 @@ def _passage(one: SavedRecall, score: float, why: tuple[str, ...], max_tokens: i
 
 
 def as_markdown(saved: SavedRecall) -> str:
-    """The file of a saved recall."""
+    """Return the file content of a saved recall."""
     head = {
         "question": saved.question,
         "saved": saved.saved.isoformat().replace("+00:00", "Z") if saved.saved else None,
@@ -256,7 +258,7 @@ def _as_plain(source: Citation) -> dict[str, str | None]:
 
 def _source(value: dict[str, Any]) -> Citation:
     def text(key: str) -> str:
-        return found if isinstance(found := value.get(key), str) else ""
+        return string if isinstance(string := value.get(key), str) else ""
 
     return Citation(
         text("chat"), text("title"), text("project") or None, text("message"), _moment(value.get("time")),
@@ -291,7 +293,7 @@ def _slug(question: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without invalid bytes: the file must stay readable."""
+    """Return the text without invalid bytes: the file must stay readable."""
     return text.encode("utf-8", "replace").decode()
 
 

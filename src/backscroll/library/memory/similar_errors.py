@@ -47,13 +47,13 @@ class Solution:
 
 @dataclass(frozen=True)
 class SimilarError:
-    """An earlier error."""
+    """An earlier error with its solution."""
 
     source: Citation
     signature: str
     text: str
     is_same: bool
-    """Whether its signature is the same or only similar."""
+    """Whether its signature is the same, and not only similar."""
     is_solved: bool | None
     """Whether a retry succeeded; None if there was no retry."""
     solution: list[Solution]
@@ -63,7 +63,7 @@ class SimilarError:
 
 @dataclass(frozen=True)
 class SimilarErrors:
-    """The answer, the most useful error first."""
+    """Similar errors, the most useful first."""
 
     error: str
     signature: str
@@ -71,7 +71,7 @@ class SimilarErrors:
     found: int
     """Number of similar errors."""
     chats: int
-    """In how many chats."""
+    """Number of chats with similar errors."""
     tokens: int
     """An upper bound for the tokens of the answer as text."""
     is_cut: bool
@@ -88,28 +88,28 @@ def similar_errors(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> SimilarErrors:
-    """Similar errors with their solutions; `project` is preferred, `without` are sessions to leave out."""
+    """Return similar errors with their solutions; `project` is preferred, `without` are sessions to leave out."""
     with library.texts() as texts:
-        signature, met = errors_like(library, texts, text, {one.lower() for one in without}, times(since, until))
-        ways = ways_out(library, texts, [one.hit for one in met])
+        signature, met = errors_like(library, texts, text, {match.lower() for match in without}, times(since, until))
+        ways = ways_out(library, texts, [match.hit for match in met])
         scored = sorted(
-            ((worth_of(one, ways[one.hit.block], project), one) for one in met),
+            ((worth_of(match, ways[match.hit.block], project), match) for match in met),
             key=lambda pair: (-pair[0], -(pair[1].hit.time or 0)),
         )
         words = looked_for(signature)
         left = max(max_tokens, FEWEST_TOKENS) - HEADING
         errors: list[SimilarError] = []
-        for score, one in scored:
-            if sum(error.source.chat == one.chat.overview.id for error in errors) >= EACH_CHAT:
+        for score, match in scored:
+            if sum(error.source.chat == match.chat.overview.id for error in errors) >= EACH_CHAT:
                 continue
             error = _similar_error(
-                texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words
+                texts, match, ways[match.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words
             )
             if error is not None and (cost := cost_of_error(error)) <= left:
                 errors.append(error)
                 left -= cost
     is_cut = len(errors) < len(met) or any(error.is_cut for error in errors)
-    chats = len({one.chat.key for one in met})
+    chats = len({match.chat.key for match in met})
     hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
     if not met:
         hint = "no similar error was found; try recall with its words"
@@ -117,19 +117,19 @@ def similar_errors(
 
 
 def worth_of(met: ErrorMatch, way: Resolution, project: str | None) -> float:
-    """How useful it is: similar, solved, and of the preferred project."""
+    """Rate the usefulness of an error: similar, solved, and of the preferred project."""
     worth = met.likeness * {True: 1.2, None: 1.0, False: 0.9}[way.is_solved]
     return worth * (PROJECT if project and is_project(project, met.chat.overview.project) else 1.0)
 
 
 def looked_for(signature: str) -> Words:
-    """The words of an error."""
+    """Return the words of an error."""
     words = list(dict.fromkeys(WORDS.findall(PLACES.sub(" ", signature))))
     return Words(Highlighter(Query("", All(tuple(Word(word) for word in words)))), {})
 
 
 def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
-    """An error and its solution, ready to show."""
+    """Return an error and its solution, ready to show."""
     project = met.chat.overview.project
     share = STEPS_SHARE / max(1, len(way.steps))
     return [
@@ -139,7 +139,7 @@ def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
 
 
 def cost_of_error(error: SimilarError) -> int:
-    """An upper bound for its tokens in an answer, with its sources."""
+    """Return an upper bound for the tokens of an error in an answer, with its sources."""
     cost = cost_of(RecalledPassage(error.source, error.text, False, 0.0, ()))
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
@@ -159,13 +159,13 @@ def _similar_error(
     if not text:
         return None
     steps = []
-    for (kind, tried), said in zip(way.steps, others, strict=True):
+    for (kind, tried), part in zip(way.steps, others, strict=True):
         when = EPOCH + timedelta(microseconds=tried.row.time) if tried.row.time is not None else None
         place = Citation(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
-        if said:
-            steps.append(Solution(place, kind, said))
+        if part:
+            steps.append(Solution(place, kind, part))
     is_cut = len(way.steps) < all_steps or any(
-        said != piece.text.strip() for piece, said in zip(pieces, (text, *others), strict=True)
+        part != piece.text.strip() for piece, part in zip(pieces, (text, *others), strict=True)
     )
     is_same = met.likeness == 1.0
     return SimilarError(source, met.signature, text, is_same, way.is_solved, steps, is_cut, round(score, 3))
@@ -176,9 +176,9 @@ PROJECT: Final = 1.3
 AN_ERROR: Final = 300
 """The minimum number of tokens for an error."""
 AN_EXCERPT: Final = 40
-"""The tokens that an error's own text gets before any step of its solution does."""
+"""Tokens reserved for an error's own text before any step of its solution."""
 SHARE: Final = 0.34
-"""How much of the budget one error may take."""
+"""Share of the budget that one error may take."""
 ERROR_SHARE: Final = 0.3
 STEPS_SHARE: Final = 0.7
 A_STEP: Final = 24 + A_LINE

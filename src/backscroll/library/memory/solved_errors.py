@@ -1,4 +1,4 @@
-"""Earlier errors and their solutions: what was done until a retry succeeded.
+"""Earlier errors and their solutions: the steps until a retry succeeded.
 
 Errors are compared by their signatures: their text without paths, numbers and names. A retry is a call on the same
 file, or the same kind of command.
@@ -27,7 +27,7 @@ LIKE: Final = 0.5
 
 
 class ErrorMatch(NamedTuple):
-    """A matching error."""
+    """A similar error in a chat."""
 
     hit: Hit
     chat: StoredChat
@@ -38,7 +38,7 @@ class ErrorMatch(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """What followed an error."""
+    """The steps after an error."""
 
     is_solved: bool | None
     """Whether a retry succeeded; None if there was no retry."""
@@ -49,7 +49,7 @@ class Resolution(NamedTuple):
 def errors_like(
     library: Library, texts: Texts, text: str, without: set[str], fields: Sequence[Part] = ()
 ) -> tuple[str, list[ErrorMatch]]:
-    """The signature of a text, and similar errors, the most similar and latest first."""
+    """Return the signature of a text, and similar errors, the most similar and latest first."""
     signature = plain_signature(text)
     telling = PLACES.sub(" ", signature)
     words = list(dict.fromkeys(WORDS.findall(telling)))[:MAX_WORDS]
@@ -58,39 +58,41 @@ def errors_like(
     if not wanted:
         return signature, []
     either = wanted[0] if len(wanted) == 1 else Either(tuple(wanted))
-    found: dict[object, ErrorMatch] = {}
+    matches: dict[object, ErrorMatch] = {}
     for restriction in (Field("is", "=", "error"), Field("role", "=", "output")):
         query = Query("", All((either, restriction, *fields)))
         answer = library.reader.search(query, sort="relevance", limit=MAX_CHATS, offset=0, hits=MAX_HITS)
         for chat in answer.chats:
             for hit in chat.hits:
                 key = (chat.chat.key, hit.uuid or hit.block, hit.number)
-                if key in found or (hit.session or "").lower() in without or hit.role is not Role.OUTPUT:
+                if key in matches or (hit.session or "").lower() in without or hit.role is not Role.OUTPUT:
                     continue
                 if not hit.is_error and hit.length > LONGEST_READ:
                     continue
-                said = text_of(texts, hit)
-                own = plain_signature(said)
+                content = text_of(texts, hit)
+                own = plain_signature(content)
                 likeness = likeness_of(own, signature) * (1.0 if hit.is_error else NOT_FLAGGED)
                 if likeness >= LIKE:
-                    found[key] = ErrorMatch(hit, chat.chat, said, own, likeness)
-        if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH_EXACT_MATCHES:
+                    matches[key] = ErrorMatch(hit, chat.chat, content, own, likeness)
+        if sum(met.likeness == 1.0 for met in matches.values()) >= ENOUGH_EXACT_MATCHES:
             break
-    return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MAX_SIMILAR_ERRORS]
+    return signature, sorted(matches.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[
+        :MAX_SIMILAR_ERRORS
+    ]
 
 
 def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, Resolution]:
-    """What followed these results, by passage."""
+    """Return the steps after these results, by passage."""
     return {block: _way_out(texts, course) for block, course in courses(library, hits).items()}
 
 
 def plain_signature(text: str) -> str:
-    """The signature without a leading word like "error", which not every tool writes."""
+    """Return the signature without a leading word like "error", which not every tool writes."""
     return signature_of(text).removeprefix("Error: ")
 
 
 def likeness_of(one: str, other: str) -> float:
-    """The share of words that two signatures have in common."""
+    """Return the share of words that two signatures have in common."""
     if one == other:
         return 1.0
     ours, theirs = set(WORDS.findall(one.lower())), set(WORDS.findall(other.lower()))
@@ -98,7 +100,7 @@ def likeness_of(one: str, other: str) -> float:
 
 
 def step_text(texts: Texts, tried: Attempt, project: str | None) -> str:
-    """A step as text: the command, or the change to a file."""
+    """Return a step as text: the command, or the change to a file."""
     if tried.step.role != "input":
         return tried.step.text(texts).strip()
     values = _call_input(texts, tried)
@@ -138,7 +140,7 @@ def _way_out(texts: Texts, course: Aftermath) -> Resolution:
 
 
 def _last(steps: list[tuple[str, Attempt]]) -> list[tuple[str, Attempt]]:
-    """The last changes; if there are none, the last other steps."""
+    """Return the last changes; if there are none, the last other steps."""
     edits = [step for step in steps if step[0] == "edit"]
     return edits[-MAX_EDITS:] if edits else steps[-MAX_OTHER_STEPS:]
 
@@ -149,7 +151,7 @@ def _said_after(course: Aftermath, tried: Attempt) -> list[tuple[str, Attempt]]:
 
 
 def _kind(texts: Texts, tried: Attempt) -> str:
-    """What a call is about; equal for a call and its retry."""
+    """Return the target of a call; equal for a call and its retry."""
     if tried.row.target is not None or tried.row.tool not in SHELL_TOOLS:
         return tried.row.target or ""
     return command_kind(str(_call_input(texts, tried).get("command") or ""))
@@ -163,7 +165,7 @@ def _call_input(texts: Texts, tried: Attempt) -> dict[str, object]:
 
 
 def _telling_line(text: str, signature: str) -> str:
-    """The line of a text that its signature comes from, if it can be found."""
+    """Return the line of a text that its signature comes from, if it can be found."""
     words = set(WORDS.findall(signature))
     return max(text.splitlines()[:MAX_LINES], key=lambda line: len(words & set(WORDS.findall(line))), default="")
 
@@ -179,7 +181,7 @@ MAX_OTHER_STEPS: Final = 1
 ENOUGH_EXACT_MATCHES: Final = 3
 """With this many exact matches, results that are not marked as errors are not searched."""
 WITHIN: Final = 20
-"""How many calls after an error are checked."""
+"""Number of calls after an error that are checked."""
 LONGEST_READ: Final = 200_000
 NEAREST: Final = 0.95
 NOT_FLAGGED: Final = 0.8

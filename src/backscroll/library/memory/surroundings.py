@@ -1,4 +1,4 @@
-"""The context of a passage: its prompt, the end of its turn, what was tried next."""
+"""The context of a passage: its prompt, the end of its turn, the steps after it."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ class PassageRef(NamedTuple):
     uuid: str | None
 
     def text(self, texts: Texts) -> str:
-        """Its text."""
+        """Return the text of the passage."""
         return texts.text(self.source, self.start, self.length, self.number)
 
 
@@ -32,7 +32,7 @@ class Attempt(NamedTuple):
 
 
 class Aftermath(NamedTuple):
-    """What led to an error, and what was done after it."""
+    """The call that ended in an error, and the steps after it."""
 
     call: Attempt | None
     following: list[Attempt]
@@ -48,27 +48,27 @@ class TurnContext(NamedTuple):
 
 
 def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
-    """The turns of these passages, by passage."""
+    """Return the turns of these passages, by passage."""
     sources = {hit.block: hit.source for hit in hits}
-    found: dict[int, dict[str, PassageRef]] = {}
-    for one in library.reader.turn_passages(sources):
-        step = PassageRef(sources[one.block], one.start, one.length, one.number, one.role, one.uuid)
-        found.setdefault(one.block, {})[one.which] = step
+    by_block: dict[int, dict[str, PassageRef]] = {}
+    for item in library.reader.turn_passages(sources):
+        step = PassageRef(sources[item.block], item.start, item.length, item.number, item.role, item.uuid)
+        by_block.setdefault(item.block, {})[item.which] = step
     return {
         block: TurnContext(steps.get("prompt"), steps.get("conclusion"))
-        for block, steps in ((block, found.get(block, {})) for block in sources)
+        for block, steps in ((block, by_block.get(block, {})) for block in sources)
     }
 
 
 def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
-    """What followed these results, by passage: calls, results and answers up to the next prompt."""
-    found = {}
+    """Return the steps after these results, by passage: calls, results and answers up to the next prompt."""
+    by_block = {}
     for hit in hits:  # one by one: each has its own limit
         steps = library.reader.following_steps(hit.block, AHEAD, MAX_STEPS)
         calls = [_attempt(hit, step) for step in steps if step.is_before]
         following = [_attempt(hit, step) for step in steps if not step.is_before]
-        found[hit.block] = Aftermath(calls[0] if calls else None, following)
-    return found
+        by_block[hit.block] = Aftermath(calls[0] if calls else None, following)
+    return by_block
 
 
 def _attempt(hit: Hit, step: FollowingStep) -> Attempt:

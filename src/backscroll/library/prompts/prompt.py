@@ -1,7 +1,7 @@
-"""What a saved prompt is, and what a place that keeps prompts can do.
+"""A saved prompt, and the interface of a collection of prompts.
 
 On one machine prompts are in a file of the library, on a team server in its database. Everything that is true of both
-is here: what a name may be, how long a text, how prompts are found.
+is here: rules for names, the length of texts, how prompts are found.
 """
 
 import re
@@ -32,7 +32,7 @@ class PromptSource(Struct, kw_only=True, frozen=True):
 
 
 class Audience(Struct, frozen=True):
-    """Others with whom a prompt is shared, or can be."""
+    """A group of people with whom a prompt is shared, or can be."""
 
     key: str
     name: str
@@ -49,30 +49,30 @@ class SavedPrompt(Struct, kw_only=True, omit_defaults=True):
     created: str = ""
     changed: str = ""
     uses: int = 0
-    """How often it was filled in and copied, or fetched by an agent."""
+    """Number of times that it was filled in and copied, or fetched by an agent."""
     used: str = ""
-    """When that was last."""
+    """When it was last used."""
     owner: str = ""
-    """On a team server, whose it is; empty for one's own."""
+    """The owner on a team server; empty for the user's own prompts."""
     shared_with: list[Audience] = field(default_factory=list)
 
     @property
     def key(self) -> str:
-        """What names it among one's own prompts and those of others: `name`, or `owner:name`."""
+        """The key among the user's own prompts and those of others: `name`, or `owner:name`."""
         return f"{self.owner}:{self.name}" if self.owner else self.name
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Its variables."""
+        """The names of the variables in its text."""
         return variables_of(self.text)
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """Its text with a value for each variable; UsageError if one is missing or unknown."""
+        """Return the text with a value for each variable; UsageError if one is missing or unknown."""
         return fill(self.text, values)
 
 
 class PromptChange(Struct, kw_only=True, frozen=True):
-    """What is to change of a prompt; None leaves it as it is."""
+    """Changes to a prompt; None leaves a field as it is."""
 
     name: str | None = None
     text: str | None = None
@@ -81,35 +81,35 @@ class PromptChange(Struct, kw_only=True, frozen=True):
 
 
 class PromptCollection(Protocol):
-    """The prompts that someone may use. `key` is that of a prompt; only one's own can be changed."""
+    """The prompts that a user may use. `key` is that of a prompt; only the user's own can be changed."""
 
     @property
     def audiences(self) -> Sequence[Audience]:
-        """With whom prompts can be shared; none on one machine."""
+        """The audiences that prompts can be shared with; none on one machine."""
 
     def all(self) -> list[SavedPrompt]:
-        """All of them, by name, one's own first."""
+        """Return all prompts by name, the user's own first."""
 
     def find(self, key: str) -> SavedPrompt:
-        """One of them; NothingFound if there is none."""
+        """Return a prompt; NothingFound if there is none."""
 
     def add(self, prompt: SavedPrompt) -> SavedPrompt:
-        """Save a new one; UsageError if its name is taken."""
+        """Save a new prompt; UsageError if its name is taken."""
 
     def change(self, key: str, change: PromptChange) -> SavedPrompt:
-        """Change one, and return it as it is now."""
+        """Change a prompt, and return its new state."""
 
     def remove(self, key: str) -> SavedPrompt:
-        """Delete one, and return what it was."""
+        """Delete a prompt, and return it."""
 
     def count_use(self, key: str) -> SavedPrompt:
-        """Count that one was used."""
+        """Count a use of a prompt."""
 
     def share(self, key: str, audience: str) -> None:
-        """Share one with an audience."""
+        """Share a prompt with an audience."""
 
     def unshare(self, key: str, audience: str) -> None:
-        """Share one with an audience no more."""
+        """Stop sharing a prompt with an audience."""
 
 
 def new_prompt(
@@ -121,7 +121,7 @@ def new_prompt(
     source: PromptSource | None = None,
     now: datetime | None = None,
 ) -> SavedPrompt:
-    """A new prompt, if it can be one."""
+    """Return a new prompt; UsageError if its fields are invalid."""
     return SavedPrompt(
         name=checked_name(name),
         text=checked_text(text),
@@ -133,7 +133,7 @@ def new_prompt(
 
 
 def changed_prompt(prompt: SavedPrompt, change: PromptChange, now: datetime | None = None) -> SavedPrompt:
-    """A prompt after a change."""
+    """Return a prompt after a change."""
     return msgspec.structs.replace(
         prompt,
         name=prompt.name if change.name is None else checked_name(change.name),
@@ -145,24 +145,24 @@ def changed_prompt(prompt: SavedPrompt, change: PromptChange, now: datetime | No
 
 
 def checked_name(name: str) -> str:
-    """The name, if it can be the name of a file, of a slash command and of an MCP prompt."""
+    """Return the name, if it can be the name of a file, of a slash command and of an MCP prompt."""
     name = name.strip()
     if not NAME.fullmatch(name):
         slug = _slug(name)[:LONGEST_NAME]
         better = f": {slug}" if slug else ""
-        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+        quoted = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
         rule = f"use at most {LONGEST_NAME} lower-case letters, digits, - and _{better}"
-        raise UsageError(f"“{shown}” cannot be the name of a prompt", rule)
+        raise UsageError(f"“{quoted}” cannot be the name of a prompt", rule)
     return name
 
 
 def suggested_name(text: str) -> str:
-    """A name for a prompt, from its first words; empty if they have no letters that a name may have."""
+    """Return a name for a prompt, from its first words; empty if they have no letters that a name may have."""
     return _slug(" ".join(text.split()[:SUGGESTED_WORDS]))[:SUGGESTED].strip("-_")
 
 
 def checked_text(text: str) -> str:
-    """The text without control characters and empty lines around it."""
+    """Return the text without control characters and empty lines around it."""
     text = _plain(text).strip("\n")
     if not text.strip():
         raise UsageError("a prompt cannot be empty", "give its text")
@@ -172,23 +172,23 @@ def checked_text(text: str) -> str:
 
 
 def checked_description(description: str) -> str:
-    """The description, on one line."""
+    """Return the description, on one line."""
     return " ".join(_plain(description).split())[:LONGEST_DESCRIPTION]
 
 
 def checked_tags(tags: Iterable[str]) -> list[str]:
-    """The tags, each once, whatever its case."""
-    found: dict[str, str] = {}
+    """Return the tags, each once, ignoring case."""
+    by_lower_case: dict[str, str] = {}
     for tag in (" ".join(_plain(tag).replace(",", " ").split())[:LONGEST_TAG] for tag in tags):
         if tag:
-            found.setdefault(tag.lower(), tag)
-    if len(found) > MAX_TAGS:
-        raise UsageError(f"{len(found)} tags are too many", f"give at most {MAX_TAGS}")
-    return list(found.values())
+            by_lower_case.setdefault(tag.lower(), tag)
+    if len(by_lower_case) > MAX_TAGS:
+        raise UsageError(f"{len(by_lower_case)} tags are too many", f"give at most {MAX_TAGS}")
+    return list(by_lower_case.values())
 
 
 def secrets_in(text: str) -> list[str]:
-    """The kinds of secrets that seem to be in a text, each once: what a variable should stand for instead."""
+    """Return the kinds of secrets that seem to be in a text, each once: variables should replace them."""
     from backscroll.redaction.redactor import redact
     from backscroll.redaction.rules import RULES
 
@@ -197,28 +197,28 @@ def secrets_in(text: str) -> list[str]:
 
 
 def matching_prompts(prompts: Iterable[SavedPrompt], words: Sequence[str], tag: str = "") -> list[SavedPrompt]:
-    """Those that contain all of these words and have this tag, in any case."""
+    """Return the prompts that contain all of these words and have this tag, in any case."""
     wanted = [fold(word) for word in words]
     return [
-        one
-        for one in prompts
-        if all(word in _searchable(one) for word in wanted)
-        and (not tag or tag.lower() in (name.lower() for name in one.tags))
+        prompt
+        for prompt in prompts
+        if all(word in _searchable(prompt) for word in wanted)
+        and (not tag or tag.lower() in (name.lower() for name in prompt.tags))
     ]
 
 
 def by_name(prompts: Iterable[SavedPrompt]) -> list[SavedPrompt]:
-    """One's own prompts first, then those of others."""
+    """Return the user's own prompts first, then those of others."""
     return sorted(prompts, key=lambda one: (bool(one.owner), one.name, one.owner))
 
 
 def no_such_prompt(key: str) -> NothingFound:
-    """The error for a key that names nothing."""
+    """Return the error for an unknown key."""
     return NothingFound(f"there is no saved prompt {key}", "see your saved prompts")
 
 
 def time_text(now: datetime | None = None) -> str:
-    """A time as prompts have it; by default, now."""
+    """Format a time for prompts; by default, now."""
     return (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -232,7 +232,7 @@ def _searchable(one: SavedPrompt) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without invalid bytes and control characters; line ends as on Unix."""
+    """Return the text without invalid bytes and control characters; line ends as on Unix."""
     text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     return CONTROL.sub("", text)
 

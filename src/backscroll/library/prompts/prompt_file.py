@@ -1,7 +1,7 @@
 """The saved prompts of one machine: a JSON file in the library's folder, next to the marks.
 
-It cannot be derived from anything, so it is in every backup, and an index that is rebuilt leaves it alone. The only
-module that knows the file.
+Prompts cannot be derived from anything, so the file is in every backup, and rebuilding the index leaves it alone. The
+only module that knows the file.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -39,15 +39,15 @@ class PromptFile:
         self._file = OwnFile(library / FILE, _Content, "your saved prompts")
 
     def all(self) -> list[SavedPrompt]:
-        """All of them, by name."""
+        """Return all prompts, by name."""
         return by_name(self._file.read().prompts)
 
     def find(self, key: str) -> SavedPrompt:
-        """The one with this name."""
+        """Return the prompt with this name."""
         return _named(self._file.read().prompts, key)
 
     def add(self, prompt: SavedPrompt) -> SavedPrompt:
-        """Save a new one."""
+        """Save a new prompt."""
 
         def add(prompts: list[SavedPrompt]) -> SavedPrompt:
             _expect_free(prompts, prompt.name)
@@ -57,7 +57,7 @@ class PromptFile:
         return self._change(add)
 
     def change(self, key: str, change: PromptChange) -> SavedPrompt:
-        """Change one."""
+        """Change a prompt, and return its new state."""
 
         def put(prompts: list[SavedPrompt]) -> SavedPrompt:
             old = _named(prompts, key)
@@ -70,7 +70,7 @@ class PromptFile:
         return self._change(put)
 
     def remove(self, key: str) -> SavedPrompt:
-        """Delete one."""
+        """Delete a prompt, and return it."""
 
         def take(prompts: list[SavedPrompt]) -> SavedPrompt:
             return prompts.pop(prompts.index(_named(prompts, key)))
@@ -78,7 +78,7 @@ class PromptFile:
         return self._change(take)
 
     def count_use(self, key: str) -> SavedPrompt:
-        """Count that one was used."""
+        """Count a use of a prompt."""
 
         def count(prompts: list[SavedPrompt]) -> SavedPrompt:
             prompt = _named(prompts, key)
@@ -89,11 +89,11 @@ class PromptFile:
         return self._change(count)
 
     def share(self, key: str, audience: str) -> None:  # noqa: ARG002
-        """There is no one else here."""
+        """Raise UsageError: there is no one to share with on one machine."""
         raise UsageError("prompts of one machine cannot be shared", "save them on a team server")
 
     def unshare(self, key: str, audience: str) -> None:
-        """There is no one else here."""
+        """Raise UsageError: there is no one to share with on one machine."""
         self.share(key, audience)
 
     def _change(self, change: Callable[[list[SavedPrompt]], SavedPrompt]) -> SavedPrompt:
@@ -103,22 +103,22 @@ class PromptFile:
 
 
 def prompts_as_json(prompts: Sequence[SavedPrompt]) -> bytes:
-    """The content of a file with these prompts. With whom a server shares them is not part of it."""
-    return readable_json(_Content([msgspec.structs.replace(one, shared_with=[]) for one in prompts]))
+    """Return the content of a file with these prompts, without the audiences that a server shares them with."""
+    return readable_json(_Content([msgspec.structs.replace(prompt, shared_with=[]) for prompt in prompts]))
 
 
 def prompts_from(library: Path, chats: Collection[str]) -> list[str]:
-    """The names of the prompts that were saved from one of these chats or sessions, given in lower case."""
-    return [one.name for one in PromptFile(library).all() if one.source and one.source.chat.lower() in chats]
+    """Return the names of the prompts that were saved from one of these chats or sessions, given in lower case."""
+    return [item.name for item in PromptFile(library).all() if item.source and item.source.chat.lower() in chats]
 
 
 def _named(prompts: Sequence[SavedPrompt], name: str) -> SavedPrompt:
-    found = next((one for one in prompts if one.name == name), None)
-    if found is None:
+    match = next((prompt for prompt in prompts if prompt.name == name), None)
+    if match is None:
         raise no_such_prompt(name)
-    return found
+    return match
 
 
 def _expect_free(prompts: Sequence[SavedPrompt], name: str) -> None:
-    if any(one.name == name for one in prompts):
+    if any(prompt.name == name for prompt in prompts):
         raise UsageError(f"there is a saved prompt {name} already", "choose another name, or change that prompt")

@@ -1,6 +1,6 @@
-r"""Variables in the text of a prompt: `{{name}}` stands for a value that is given when the prompt is used.
+r"""Variables in the text of a prompt: `{{name}}` is replaced by a value when the prompt is used.
 
-`\{{name}}` is the text `{{name}}` itself, and `${{name}}`, as workflow files have it, is left alone.
+`\{{name}}` is the text `{{name}}` itself, and `${{name}}`, as in workflow files, is left alone.
 """
 
 import re
@@ -11,19 +11,19 @@ from backscroll.errors import UsageError
 
 
 class TemplatePiece(NamedTuple):
-    """A part of a text: words, or a place where the value of `variable` goes."""
+    """A part of a text: words, or the placeholder of `variable`."""
 
     text: str
     variable: str = ""
 
 
 def variables_of(text: str) -> tuple[str, ...]:
-    """The variables of a text, in the order in which they first occur."""
+    """Return the variables of a text, in the order of their first occurrence."""
     return tuple(dict.fromkeys(piece.variable for piece in pieces_of(text) if piece.variable))
 
 
 def pieces_of(text: str) -> list[TemplatePiece]:
-    """The text, cut at its variables."""
+    """Split the text at its variables."""
     pieces, at = [], 0
     for match in PLACE.finditer(text):
         pieces.append(TemplatePiece(text[at : match.start()]))
@@ -33,7 +33,7 @@ def pieces_of(text: str) -> list[TemplatePiece]:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with a value for each variable. Values are inserted as they are: nothing in them is a variable."""
+    """Return the text with a value for each variable. Placeholders inside values are not replaced."""
     known = variables_of(text)
     if unknown := sorted(values.keys() - set(known)):
         hint = f"its variables are: {', '.join(known)}" if known else "this prompt has no variables"
@@ -45,7 +45,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def with_variables(text: str, words: Mapping[str, str]) -> str:
-    """The text with variables in place of words that it has now: `{"branch": "main"}` puts `{{branch}}` for `main`."""
+    """Return the text with variables in place of words: `{"branch": "main"}` puts `{{branch}}` for `main`."""
     for name, word in words.items():
         if not NAME.fullmatch(name):
             hint = "use letters, digits, _ and -, beginning with a letter"
@@ -54,7 +54,7 @@ def with_variables(text: str, words: Mapping[str, str]) -> str:
             raise UsageError(f"“{word}” is not in the prompt", "give text that the prompt has")
     if not words:
         return text
-    # In one pass, the longest first: a value must not be found inside a variable that was just put in.
+    # In one pass, the longest first: a value must not be found inside a variable that was just inserted.
     by_word = {word: name for name, word in words.items()}
     pattern = "|".join(re.escape(word) for word in sorted(by_word, key=len, reverse=True))
     return re.sub(pattern, lambda match: "{{" + by_word[match[0]] + "}}", text)
@@ -62,4 +62,4 @@ def with_variables(text: str, words: Mapping[str, str]) -> str:
 
 NAME: Final = re.compile(r"[^\W\d_][\w-]{0,49}")
 PLACE: Final = re.compile(rf"\\(\{{\{{)|(?<!\$)\{{\{{[ \t]*({NAME.pattern})[ \t]*\}}\}}")
-"""Where a variable stands, or an escaped brace."""
+"""A variable, or an escaped brace."""

@@ -1,4 +1,4 @@
-"""Prompts on their way from one place to another: a file with prompts is read, checked, and added to a collection."""
+"""Import and export of prompts: a file with prompts is read, checked, and added to a collection."""
 
 from typing import Any, Final, NamedTuple
 
@@ -11,37 +11,37 @@ MAX_IMPORTED: Final = 1000
 
 
 class ImportedPrompts(NamedTuple):
-    """What came of it, by name."""
+    """The result of an import, by name."""
 
     added: list[str]
     kept: list[str]
-    """Those whose name is taken here: the prompt that is here stays as it is."""
+    """Prompts whose name is taken here: the existing prompt stays as it is."""
 
 
 def read_prompts(data: bytes) -> list[SavedPrompt]:
-    """The prompts of a file as `prompts.json` is. All of them are checked, as if they were typed."""
+    """Return the prompts of a file in the format of `prompts.json`. All of them are checked like typed prompts."""
     try:
-        found = msgspec.json.decode(data, type=dict[str, Any]).get("prompts")
+        entries = msgspec.json.decode(data, type=dict[str, Any]).get("prompts")
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(f"this is not a file with prompts: {error}", "give a prompts.json") from error
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError("this is not a file with prompts: it has no list “prompts”", "give a prompts.json")
-    if len(found) > MAX_IMPORTED:
-        raise UsageError(f"the file has {len(found):,} prompts", f"import at most {MAX_IMPORTED:,} at once")
-    return [_prompt(one) for one in found]
+    if len(entries) > MAX_IMPORTED:
+        raise UsageError(f"the file has {len(entries):,} prompts", f"import at most {MAX_IMPORTED:,} at once")
+    return [_prompt(entry) for entry in entries]
 
 
 def import_prompts(prompts: PromptCollection, found: list[SavedPrompt]) -> ImportedPrompts:
-    """Add prompts to a collection. One whose name is taken is left out."""
-    taken = {one.name for one in prompts.all() if not one.owner}
+    """Add prompts to a collection. A prompt whose name is taken is left out."""
+    taken = {prompt.name for prompt in prompts.all() if not prompt.owner}
     imported = ImportedPrompts([], [])
-    for one in found:
-        if one.name in taken:
-            imported.kept.append(one.name)
+    for prompt in found:
+        if prompt.name in taken:
+            imported.kept.append(prompt.name)
             continue
-        prompts.add(one)
-        taken.add(one.name)
-        imported.added.append(one.name)
+        prompts.add(prompt)
+        taken.add(prompt.name)
+        imported.added.append(prompt.name)
     return imported
 
 

@@ -1,1 +1,1 @@
-"""Which passages answer a query, and which piece of text shows why?"""
+"""Search: the passages that answer a query, each with a snippet that shows why."""

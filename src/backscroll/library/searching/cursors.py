@@ -1,4 +1,4 @@
-"""Where the next page of results begins, as a short text that a program hands back."""
+"""Cursors: the beginning of the next page of results, as a short text that a program hands back."""
 
 import binascii
 import struct
@@ -11,12 +11,12 @@ from backscroll.query.tree import Query
 from backscroll.store.reader import PagePosition
 
 HEAD: Final = struct.Struct(">BIQ")
-"""Version, query, newest passage; then a digest of four bytes for each chat that was shown."""
+"""Version, query, newest passage; then a digest of four bytes for each chat of earlier pages."""
 VERSION: Final = 1
 
 
 def cursor_of(position: PagePosition, query: Query, sort: str) -> str:
-    """The text for a position in the results of a query."""
+    """Return the text for a position in the results of a query."""
     digests = sorted(position.seen)
     data = HEAD.pack(VERSION, _query_checksum(query, sort), position.newest) + struct.pack(
         f">{len(digests)}I", *digests
@@ -25,14 +25,14 @@ def cursor_of(position: PagePosition, query: Query, sort: str) -> str:
 
 
 def position_of(cursor: str, query: Query, sort: str) -> PagePosition:
-    """The position that a text stands for; UsageError if it is of another search."""
+    """Return the position in a cursor; UsageError if it is of another search."""
     try:
         data = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        version, asked, newest = HEAD.unpack_from(data)
+        version, checksum, newest = HEAD.unpack_from(data)
         digests = struct.unpack(f">{(len(data) - HEAD.size) // 4}I", data[HEAD.size :])
     except (ValueError, binascii.Error, struct.error):
         raise UsageError("this is not a cursor", "leave it out to get the first page") from None
-    if version != VERSION or asked != _query_checksum(query, sort):
+    if version != VERSION or checksum != _query_checksum(query, sort):
         raise UsageError("this cursor is of another search", "leave it out to get the first page")
     return PagePosition(newest, frozenset(digests))
 

@@ -25,18 +25,18 @@ from backscroll.store.reader import (
 )
 
 REGEX_SECONDS: Final = 5.0
-"""How long to search texts for a regular expression."""
+"""Time limit of searching texts for a regular expression."""
 COUNT_SECONDS: Final = 1.0
-"""How much of this may be spent on counting what is not on the page."""
+"""Part of this time for counting matches beyond the page."""
 LONGEST_SEARCHED: Final = 2_000_000
 OF_TOOLS: Final = (Role.INPUT, Role.OUTPUT)
-"""What tools are given and return is shown as it is; everything else, and what agents answer, is prose."""
+"""Inputs and outputs of tools are shown unchanged; everything else, and the answers of agents, is prose."""
 LONGEST_TITLE: Final = 200
-"""A title that is taken from a prompt is searched as so many of its characters."""
+"""Number of characters of a title that are searched, if it is taken from a prompt."""
 UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
-"""Shown instead of a matching text that cannot be read."""
+"""Text shown instead of a matching text that cannot be read."""
 EMPTY: Final = "(no text)"
-"""Shown for a match that says nothing, such as a command without output."""
+"""Text shown for a match without text, such as a command without output."""
 
 
 class FoundPassage(NamedTuple):
@@ -51,7 +51,7 @@ class FoundChat(NamedTuple):
 
     chat: StoredChat
     found: int
-    """Number of passages."""
+    """Number of matching passages."""
     score: float
     passages: list[FoundPassage]
 
@@ -71,27 +71,27 @@ class SearchResults(NamedTuple):
     left: int
     """Number of chats after this page."""
     corrections: tuple[Correction, ...]
-    """The words that were taken for misspelt, with what was searched for as well."""
+    """The words that were taken for misspelt, with the words that were searched for as well."""
     sort: str
     before: PagePosition
-    """Where this page begins."""
+    """The beginning of this page."""
 
     @property
     def marked(self) -> Query:
-        """The query with the words that were searched for as well, to show where they are."""
+        """The query with the words that were searched for as well, to show their places."""
         return with_corrections(self.query, self.corrections)
 
     @property
     def notes(self) -> list[str]:
-        """How the query was read where it could have meant something else, as sentences for the user."""
+        """Interpretations of the query that could have been different, as sentences for the user."""
         missing = [correction.typed.rstrip(",.:;") for correction in self.corrections if not correction.also]
-        notes = [*self.query.notes, *(_correction_note(found) for found in self.corrections if found.also)]
+        notes = [*self.query.notes, *(_correction_note(each) for each in self.corrections if each.also)]
         if missing:
             notes.append(f"no chat contains {' or '.join(missing)}; searching for the other words")
         return notes
 
     def cursor(self, shown: int | None = None) -> str | None:
-        """The cursor after this page, or after its first `shown` chats; None at the end."""
+        """Return the cursor after this page, or after its first `shown` chats; None at the end."""
         names = [chat.chat.overview.id for chat in self.chats[:shown]]
         if not self.left and len(names) == len(self.chats) and self.is_whole:
             return None
@@ -107,15 +107,15 @@ def _correction_note(correction: Correction) -> str:
 
 
 class FoundPage(NamedTuple):
-    """What a query found, before its texts are read."""
+    """The matches of a query, before their texts are read."""
 
     results: SearchResults
-    """Without chats."""
+    """The results, without chats."""
     chats: list[ChatHits]
     highlighter: Highlighter
 
     def shown(self, texts: Texts, chat: ChatHits, width: int) -> FoundChat:
-        """A chat with the texts of its passages."""
+        """Return a chat with the texts of its passages."""
         passages = [_passage(texts, self.highlighter, hit, width) for hit in chat.hits]
         return FoundChat(chat.chat, chat.found, chat.score, passages)
 
@@ -124,25 +124,25 @@ def search(
     reader: StoreReader, texts: Texts, query: Query, *, sort: str, limit: int, offset: int, hits: int, width: int,
     cursor: str = "", project: str = "", seconds: float = REGEX_SECONDS,
 ) -> SearchResults:  # fmt: skip
-    """One page of the results of a query: after `offset` chats, or where a cursor points."""
-    found = find_page(
+    """Return one page of the results of a query: after `offset` chats, or from a cursor on."""
+    page = find_page(
         reader, texts, query,
         sort=sort, limit=limit, offset=offset, hits=hits, cursor=cursor, project=project, seconds=seconds,
     )  # fmt: skip
-    return found.results._replace(chats=[found.shown(texts, chat, width) for chat in found.chats])
+    return page.results._replace(chats=[page.shown(texts, chat, width) for chat in page.chats])
 
 
 def find_page(
     reader: StoreReader, texts: Texts, query: Query, *, sort: str, limit: int, offset: int, hits: int,
     cursor: str = "", project: str = "", seconds: float = REGEX_SECONDS,
 ) -> FoundPage:  # fmt: skip
-    """The same without texts: they are read for what is shown, which may be less."""
+    """Return one page of results without texts: the caller reads only those that it shows."""
     after = position_of(cursor, query, sort) if cursor else None
     regexes = [part for part in query.root.parts if isinstance(part, Regex)]
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
     patterns = [_compile(part) for part in regexes]
     is_whole = True
-    with reader.snapshot():  # what is found, and what is said to be missing, must not contradict each other
+    with reader.snapshot():  # matches and reports of missing words must not contradict each other
         if patterns or forbidden:
             answer, is_whole = _by_regex(
                 reader, texts, query, patterns, [_compile(part) for part in forbidden],
@@ -164,7 +164,7 @@ def find_page(
 
 
 def with_corrections(query: Query, corrections: Iterable[Correction]) -> Query:
-    """The query with the words that were searched for as well, to highlight them."""
+    """Return the query with the words that were searched for as well, to highlight them."""
     also = (Word(word) for correction in corrections for word in correction.also)
     return Query(query.text, All((*query.root.parts, *also)))
 
@@ -181,21 +181,21 @@ def _passage(texts: Texts, highlighter: Highlighter, hit: Hit, width: int) -> Fo
 
 
 def _title_in_words(title: str) -> str:
-    """A title without the headings of a prompt, which it has on one line, and not cut inside a word."""
+    """Return a title without the headings of a prompt, which it has on one line, and not cut inside a word."""
     if len(title) >= LONGEST_TITLE and " " in title:
         title = f"{title[:LONGEST_TITLE].rpartition(' ')[0]}…"
     return HEADINGS.sub(" ", title)
 
 
 def text_of(texts: Texts, hit: Hit) -> str:
-    """The whole text of a passage."""
+    """Return the whole text of a passage."""
     if hit.role is Role.TITLE:
         return hit.title or ""
     return texts.text(hit.source, hit.start, hit.length, hit.number)
 
 
 def around(text: str, highlighter: Highlighter, lines: int) -> str:
-    """The line of the first match, with this many lines before and after it."""
+    """Return the line of the first match, with this many lines before and after it."""
     spans = highlighter.spans(text)
     at = spans[0][0] if spans else 0
     parts = text.splitlines()
@@ -210,7 +210,7 @@ def _by_regex(
     reader: StoreReader, texts: Texts, query: Query, wanted: list[Any], forbidden: list[Any], *,
     sort: str, limit: int, offset: int, hits: int, seconds: float, seen: Collection[int],
 ) -> tuple[SearchPage, bool]:  # fmt: skip
-    """Search the texts that match the rest of the query, the newest first; beyond the page, to count a while longer."""
+    """Search the texts that match the rest of the query, the newest first; beyond the page, only to count."""
     started = time.monotonic()
     until = started + seconds
     chats: dict[int, list[Hit]] = {}
@@ -227,21 +227,21 @@ def _by_regex(
             if len(chats) > len(seen) + offset + limit:
                 until = min(until, started + COUNT_SECONDS)
     stored = reader.chats_by_key(list(chats))
-    digests = {chat: chat_digest(found.overview.id) for chat, found in stored.items()}
+    digests = {chat: chat_digest(page_hits.overview.id) for chat, page_hits in stored.items()}
     left = [chat for chat in chats if chat in stored and digests[chat] not in seen]
     page = left[offset : offset + limit]
-    found = [ChatHits(stored[chat], len(chats[chat]), 0.0, _once(chats[chat])[:hits]) for chat in page]
+    page_hits = [ChatHits(stored[chat], len(chats[chat]), 0.0, _once(chats[chat])[:hits]) for chat in page]
     skipped = frozenset(digests[chat] for chat in left[:offset])
-    return SearchPage(found, len(chats), total, 0, max(0, len(left) - offset - limit), skipped), is_whole
+    return SearchPage(page_hits, len(chats), total, 0, max(0, len(left) - offset - limit), skipped), is_whole
 
 
 def _once(hits: list[Hit]) -> list[Hit]:
-    """Without the copies of a message in resumed sessions."""
+    """Return the hits without the copies of a message in resumed sessions."""
     return list({(hit.uuid or hit.block, hit.number, hit.role): hit for hit in reversed(hits)}.values())[::-1]
 
 
 def _compile(part: Regex) -> Any:  # noqa: ANN401 - re2 has no types
-    """With RE2, whose time grows with the text and nothing else."""
+    """Compile with RE2, whose time grows only with the text."""
     import re2  # costs 10 ms
 
     options = re2.Options()

@@ -1,1 +1,1 @@
-"""Is everything installed, and does it work?"""
+"""Install hooks, plugin and timer, and check whether everything works."""

@@ -1,6 +1,6 @@
 """Check the library itself: archive, index, marks, permissions and disk space.
 
-Nothing is changed. Each check says what it found and what to do about a problem.
+Nothing is changed. Each check reports its result and the solution of a problem.
 """
 
 import os
@@ -17,6 +17,7 @@ from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.files.homes import Home
 from backscroll.library.archives import archive_folder
+from backscroll.library.homes import APART, overlap
 from backscroll.library.local import local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
@@ -26,7 +27,7 @@ from backscroll.store.base import DamagedStoreError
 from backscroll.store.reader import EVERYTHING
 
 LEAST_FREE: Final = 200_000_000
-"""Bytes: room for what the next sessions bring."""
+"""Bytes: room for the next sessions."""
 LEAST_FREE_FILES: Final = 1_000
 OTHERS: Final = 0o077
 
@@ -37,10 +38,10 @@ class Check:
 
     name: str
     told: str
-    """What was checked, or why not."""
+    """The extent of the check, or why it was not possible."""
     problems: list[str] = field(default_factory=list)
     hint: str = ""
-    """What to do about the problems."""
+    """Advice to solve the problems."""
 
     @property
     def is_sound(self) -> bool:
@@ -54,8 +55,9 @@ def check_library(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Check]:
-    """Run all checks. What the system fails to read is a problem and does not stop the rest."""
+    """Run all checks. A failure to read is a problem and does not stop the rest."""
     checks: dict[str, Callable[[], Check]] = {
+        "place": lambda: _place(settings, homes),
         "archive": lambda: _archive(settings, on_total, on_bytes),
         "index": lambda: _index(settings, homes),
         "marks": lambda: _marks(settings),
@@ -70,6 +72,11 @@ def check_library(
             yield Check(name, "could not be checked", [refused.message], refused.hint)
         except BackscrollError as error:
             yield Check(name, "could not be checked", [error.message], error.hint)
+
+
+def _place(settings: Settings, homes: Sequence[Home]) -> Check:
+    problem = overlap(settings, homes)
+    return Check("place", str(settings.library), [problem] if problem else [], APART)
 
 
 def _archive(settings: Settings, on_total: Callable[[int], object], on_bytes: Callable[[int], object]) -> Check:
@@ -91,27 +98,27 @@ def _index(settings: Settings, homes: Sequence[Home]) -> Check:
         try:
             problems = library.store.problems()
             waiting = 0 if problems else library.store.within(EVERYTHING).pending().passages
-            told = "" if problems else f"{waiting:,} passages wait to be indexed"
+            extent = "" if problems else f"{waiting:,} passages wait to be indexed"
         except NothingFound:
             return Check("index", "there is none yet; backscroll update makes it")
         except DamagedStoreError as error:
-            problems, told = [error.message], ""
+            problems, extent = [error.message], ""
         except NewerVersion as error:
             return Check("index", "could not be checked", [error.message], error.hint)
-    told = f"rows and words compared with each other; {told}" if told else "rows and words were checked"
-    return Check("index", told, problems, "run backscroll update --rebuild: it is made again from what is kept")
+    extent = f"rows and words compared with each other; {extent}" if extent else "rows and words were checked"
+    return Check("index", extent, problems, "run backscroll update --rebuild: it is made again from what is kept")
 
 
 def _marks(settings: Settings) -> Check:
     marks = read_marks(settings.library)
     recalls = saved_recalls(settings.library)
     prompts = PromptFile(settings.library).all()
-    told = f"{len(marks.chats):,} chats with marks, {len(marks.searches):,} saved searches, {len(recalls):,} recalls"
-    return Check("marks", f"{told}, {len(prompts):,} prompts")
+    counts = f"{len(marks.chats):,} chats with marks, {len(marks.searches):,} saved searches, {len(recalls):,} recalls"
+    return Check("marks", f"{counts}, {len(prompts):,} prompts")
 
 
 def _permissions(library: Path) -> Check:
-    """Whether other users can read or write any of it. Files in a private folder are out of their reach."""
+    """Check whether other users can read or write files of the library, except those in a private folder."""
     if not library.is_dir():
         return Check("permissions", "there is no library yet")
     foreign = [path for path in _below(library) if not system.is_own(path.lstat())]
@@ -128,7 +135,7 @@ def _permissions(library: Path) -> Check:
 
 
 def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:
-    """The folder and all in it, without what links point to; if `reachable`, without what its folder hides."""
+    """Yield the folder and its contents, not targets of links; if `reachable`, not contents that a folder hides."""
     if not folder.is_dir():
         return
     yield folder
@@ -136,7 +143,7 @@ def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:
         if reachable and not Path(name).stat().st_mode & OTHERS:
             folders.clear()
             continue
-        yield from (path for one in (*folders, *files) if not (path := Path(name, one)).is_symlink())
+        yield from (path for entry in (*folders, *files) if not (path := Path(name, entry)).is_symlink())
 
 
 def _free_space(settings: Settings, homes: Sequence[Home]) -> Check:

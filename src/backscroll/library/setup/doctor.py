@@ -1,4 +1,4 @@
-"""Inspect the homes: what they contain, what is wrong, and what will be deleted when."""
+"""Inspect the homes: their contents, problems, and upcoming deletions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -12,28 +12,16 @@ from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind, LeftOut, 
 from backscroll.files.live import is_running
 from backscroll.files.opening import read_small
 from backscroll.files.retention import Deletion, deletions, retention_days
+from backscroll.files.task_outputs import find_task_outputs
 from backscroll.library.homes import cleanup_days
-from backscroll.library.setup.inspect import Inspection, LocatedRecord
-from backscroll.records.drift import Drift, drift
-from backscroll.records.kinds import ChainRecord
+from backscroll.library.setup.inspect import Inspection
 from backscroll.records.project import ProjectFinder
 from backscroll.records.sidecars import LiveSession, live_session
 
 
 @dataclass
-class DriftExample:
-    """Something unknown: how often it was seen, and where first."""
-
-    drift: Drift
-    count: int
-    file: Path
-    line: int
-    version: str | None
-
-
-@dataclass
 class HomeHealth:
-    """What was found in one home."""
+    """The result of inspecting one home."""
 
     home: Home
     files: Counter[FileKind] = field(default_factory=Counter)
@@ -46,28 +34,27 @@ class HomeHealth:
     deletions: list[Deletion] = field(default_factory=list)
     live: list[LiveSession] = field(default_factory=list)
     early_sessions: Counter[str] = field(default_factory=Counter)
-    """How many sessions are in each database or log of early clients, by its path in the home."""
+    """Number of sessions in each database or log of early clients, by its path in the home."""
     project_of: dict[Path, str] = field(default_factory=dict)
     """The project of each session, if its rows name one."""
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to read."""
+        """Whether there is a home to read."""
         return self.home.exists
 
     @property
     def days(self) -> int:
-        """After how many days Claude Code deletes a session of this home."""
+        """Number of days after which Claude Code deletes a session of this home."""
         return retention_days(self.cleanup_days)
 
 
 @dataclass
 class Health:
-    """What was found in all of them."""
+    """The result of inspecting all homes."""
 
     homes: list[HomeHealth]
     inspection: Inspection = field(default_factory=Inspection)
-    unknown: dict[Drift, DriftExample] = field(default_factory=dict)
 
 
 def examine(
@@ -79,55 +66,48 @@ def examine(
     health = Health([])
     transcripts: list[tuple[HomeHealth, HomeFile]] = []
     for home in homes:
-        found, files = _look_over(home)
-        health.homes.append(found)
-        transcripts += ((found, file) for file in files if file.kind in TRANSCRIPTS)
+        home_health, files = _look_over(home)
+        health.homes.append(home_health)
+        transcripts += ((home_health, file) for file in files if file.kind in TRANSCRIPTS)
     on_total(sum(file.size for _, file in transcripts))
-    for found, file in transcripts:
-        _read(health, found, file, on_bytes)
+    for home_health, file in transcripts:
+        _read(health, home_health, file, on_bytes)
     return health
 
 
 def _look_over(home: Home) -> tuple[HomeHealth, list[HomeFile]]:
-    found = HomeHealth(home)
+    home_health = HomeHealth(home)
     if not home.exists:
-        return found, []
+        return home_health, []
     discovery = discover(home)
+    for output in list(find_task_outputs(discovery.files)):
+        discovery.add(output)
     inside: list[HomeFile] = []
     for file in discovery.files:
         for item in find_inside(file) if file.kind in CONTAINERS else ():
             if isinstance(item, Unreadable):
-                found.unreadable.append(item)
+                home_health.unreadable.append(item)
             else:
                 inside.append(item)
-        found.files[file.kind] += 1
-        found.sizes[file.kind] += file.size
-    found.left_out.update(omission.reason for omission in discovery.left_out)
-    found.unreadable += discovery.unreadable
-    found.cleanup_days = cleanup_days(home)
-    found.deletions = deletions(discovery.files, found.cleanup_days)
-    found.live = _live(discovery.files)
-    found.early_sessions = Counter(container_of(file.relative) or "" for file in inside)
-    return found, [*discovery.files, *inside]
+        home_health.files[file.kind] += 1
+        home_health.sizes[file.kind] += file.size
+    home_health.left_out.update(omission.reason for omission in discovery.left_out)
+    home_health.unreadable += discovery.unreadable
+    home_health.cleanup_days = cleanup_days(home)
+    home_health.deletions = deletions(discovery.files, home_health.cleanup_days)
+    home_health.live = _live(discovery.files)
+    home_health.early_sessions = Counter(container_of(file.relative) or "" for file in inside)
+    return home_health, [*discovery.files, *inside]
 
 
 def _read(health: Health, found: HomeHealth, file: HomeFile, on_bytes: Callable[[int], object]) -> None:
     finder = ProjectFinder()
     for seen in health.inspection.read_file(file, on_bytes):
         finder.see(seen.record)
-        for unknown in drift(seen.record):
-            _note(health.unknown, unknown, seen)
+        health.inspection.look_for_unknown(seen)
     if finder.path and file.kind is FileKind.SESSION:
         found.projects.add(finder.path)
         found.project_of[file.path] = finder.path
-
-
-def _note(unknown: dict[Drift, DriftExample], what: Drift, seen: LocatedRecord) -> None:
-    if what in unknown:
-        unknown[what].count += 1
-    else:
-        version = seen.record.version if isinstance(seen.record, ChainRecord) else None
-        unknown[what] = DriftExample(what, 1, seen.file, seen.line, version)
 
 
 def _live(files: Iterable[HomeFile]) -> list[LiveSession]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from backscroll.errors import BackscrollError, Busy
+from backscroll.errors import BackscrollError, Busy, StorageError
 from backscroll.files.opening import read_small
 from backscroll.system import set_mode, sync_folder
 
@@ -28,15 +28,20 @@ class Edit:
     after: bytes | None
 
     @property
+    def is_of_read_only(self) -> bool:
+        """Whether the file exists and no one may write to it: made so by a program or the user."""
+        return self.before is not None and not self.path.stat().st_mode & WRITABLE
+
+    @property
     def diff(self) -> str:
-        """What changes, as `diff -u` shows it; empty if nothing does."""
+        """The changes as `diff -u` shows them; empty if there are none."""
         old, new = (os.devnull if side is None else str(self.path) for side in (self.before, self.after))
         return "".join(difflib.unified_diff(_lines(self.before), _lines(self.after), old, new))
 
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """The plan: system commands, edits of files, and commands that make them effective."""
+    """System commands, edits of files, and commands that make them effective."""
 
     edits: tuple[Edit, ...] = ()
     first: tuple[Words, ...] = ()
@@ -52,21 +57,26 @@ class InstallPlan:
 
     @property
     def diff(self) -> str:
-        """The changes of all files."""
+        """The changes of all files, as a diff."""
         return "".join(edit.diff for edit in self.edits)
 
     @property
+    def read_only(self) -> list[Path]:
+        """The files that would change although no one may write to them."""
+        return [edit.path for edit in self.edits if edit.is_of_read_only]
+
+    @property
     def summary(self) -> str:
-        """What is shown to the user first."""
+        """The summary shown to the user first."""
         return self.diff
 
     def carry_out(self) -> list[Words]:
-        """Carry it out. Returns the commands whose program is not installed."""
+        """Carry out the plan. Returns the commands whose program is not installed."""
         return carry_out(self)
 
 
 def carry_out(plan: InstallPlan) -> list[Words]:
-    """Do what was planned, and nothing else."""
+    """Carry out the plan, and nothing else."""
     failed = list(_run(plan.first))
     for edit in plan.edits:
         apply(edit)
@@ -80,6 +90,14 @@ def carry_out(plan: InstallPlan) -> list[Words]:
 
 def apply(edit: Edit) -> None:
     """Replace the file atomically, and only if it is unchanged since it was read."""
+    try:
+        _replace(edit)
+    except OSError as error:
+        hint = "check the permissions of the file and its folder, or make the change that is shown above yourself"
+        raise StorageError(f"cannot write {edit.path}: {error.strerror or error}", hint) from error
+
+
+def _replace(edit: Edit) -> None:
     if edit.after is None:
         _expect_unchanged(edit)
         edit.path.unlink()
@@ -107,7 +125,7 @@ def _expect_unchanged(edit: Edit) -> None:
 
 
 def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
-    """Run all of them; return those that failed with the reason, and those without a program."""
+    """Run all commands; yield those that failed with the reason, and those without a program."""
     for words in commands:
         if shutil.which(program_of(words)) is None:
             yield words, ""
@@ -120,20 +138,20 @@ def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
 
 
 def program_of(words: Words) -> str:
-    """The program of a command, after `env` and its variables."""
+    """Return the program of a command, after `env` and its variables."""
     return next((word for word in words if word not in ENVIRONMENT and "=" not in word), words[0])
 
 
 def real(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Those that change something."""
+    """Return the edits that change the file."""
     return tuple(edit for edit in edits if edit.before != edit.after)
 
 
 def read_or_none(path: Path) -> bytes | None:
-    """The content of a small file; None if there is none."""
+    """Return the content of a small file; None if there is none."""
     try:
         return read_small(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 
@@ -144,5 +162,6 @@ def _lines(data: bytes | None) -> list[str]:
     return lines
 
 
+WRITABLE: Final = 0o222
 ENVIRONMENT: Final = ("env", "-u", "CLAUDE_CONFIG_DIR")
-"""What may precede a program: the home it runs in."""
+"""Words that may precede a program: the home it runs in."""

@@ -1,4 +1,4 @@
-"""Read session files and count what is in them."""
+"""Read session files and count their contents."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +16,13 @@ from backscroll.files.inside import find_inside
 from backscroll.files.layout import CONTAINERS, DATABASE, LOGS, TRANSCRIPTS, LeftOut, place_of
 from backscroll.files.reading import Line, Reading
 from backscroll.records.decode import Problem, decode_all
+from backscroll.records.drift import Drift, drift
 from backscroll.records.kinds import ChainRecord, type_of
 from backscroll.records.long_lines import decode_long_line
-from backscroll.records.record import Record
+from backscroll.records.record import Record, usual_time
 
 MAX_LISTED_PROBLEMS: Final = 1000
-"""How many problems are listed one by one; all are counted."""
+"""Number of problems that are listed one by one; all are counted."""
 
 
 class LocatedProblem(NamedTuple):
@@ -34,6 +35,17 @@ class LocatedProblem(NamedTuple):
     detail: str
 
 
+@dataclass
+class DriftExample:
+    """A kind of drift: its count, and its first place."""
+
+    drift: Drift
+    count: int
+    file: Path
+    line: int
+    version: str | None
+
+
 class LineSource(Protocol):
     """A file that is read line by line, live or kept."""
 
@@ -42,12 +54,12 @@ class LineSource(Protocol):
     def __iter__(self) -> Iterator[Line]: ...
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that is too long to return at once."""
+        """Return the bytes of a line that is too long to return at once."""
         ...
 
 
 class LocatedRecord(NamedTuple):
-    """A record, with its place."""
+    """A record with its file, line and offset."""
 
     record: Record
     file: Path
@@ -57,7 +69,7 @@ class LocatedRecord(NamedTuple):
 
 @dataclass
 class Inspection:
-    """What is in some session files. Grows as they are read."""
+    """Counts over session files. Grows as they are read."""
 
     files: int = 0
     size: int = 0
@@ -70,6 +82,8 @@ class Inspection:
     last: datetime | None = None
     troubles: list[LocatedProblem] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
+    unknown: dict[Drift, DriftExample] = field(default_factory=dict)
+    """Drift in the records that were searched for it."""
 
     def read(
         self, paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None
@@ -84,8 +98,17 @@ class Inspection:
                     opened = partial(Reading, path) if item is None else item.open
                     yield from self._read_with(opened, path if item is None else item.path, on_bytes)
 
+    def look_for_unknown(self, seen: LocatedRecord) -> None:
+        """Note the drift in a record. It decodes the record again."""
+        for what in drift(seen.record):
+            if what in self.unknown:
+                self.unknown[what].count += 1
+            else:
+                version = seen.record.version if isinstance(seen.record, ChainRecord) else None
+                self.unknown[what] = DriftExample(what, 1, seen.file, seen.line, version)
+
     def read_file(self, file: HomeFile, on_bytes: Callable[[int], object] = lambda _: None) -> Iterator[LocatedRecord]:
-        """The same for a file of a home."""
+        """Read a file of a home, count everything, yield every record."""
         return self._read_with(file.open, file.path, on_bytes)
 
     def _read_with(
@@ -100,7 +123,7 @@ class Inspection:
     def read_lines(
         self, path: Path, source: LineSource, on_bytes: Callable[[int], object] = lambda _: None
     ) -> Iterator[LocatedRecord]:
-        """The same for lines from any source; `path` names their file."""
+        """Read lines from any source, count everything, yield every record; `path` names their file."""
         self.files += 1
         number = 0
         for line in source:
@@ -138,7 +161,7 @@ class Inspection:
         self.types[type_of(record)] += 1
         if isinstance(record, ChainRecord) and record.version:
             self.versions[record.version] += 1
-        if when := record.timestamp:
+        if when := usual_time(record.timestamp):
             if self.first is None or when < self.first:
                 self.first = when
             if self.last is None or when > self.last:
@@ -146,15 +169,15 @@ class Inspection:
 
 
 def inspect(paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None) -> Inspection:
-    """Read these files from end to end and count what is in them."""
+    """Read these files from end to end and count their contents."""
     inspection = Inspection()
-    for _ in inspection.read(paths, on_bytes):
-        pass
+    for seen in inspection.read(paths, on_bytes):
+        inspection.look_for_unknown(seen)
     return inspection
 
 
 def find_transcripts(named: Sequence[Path], homes: Sequence[Home]) -> list[Path]:
-    """The session files at these paths: files, folders and homes; without paths, those of the homes."""
+    """Return the session files at these paths: files, folders and homes; without paths, those of the homes."""
     paths: dict[Path, None] = {}  # each once, in order
     for path in named:
         paths.update(dict.fromkeys(_transcripts_at(path)))
@@ -188,7 +211,7 @@ def _transcripts_of(home: Home) -> list[Path]:
 
 
 def _container_at(path: Path) -> HomeFile | None:
-    """The database or log at this path, by its name."""
+    """Return the database or log at this path, by its name."""
     depth = 1 if path.name == DATABASE else 3 if path.parent.name == LOGS and path.suffix == ".json" else 0
     return look(Home(path.parents[depth - 1]), path) if depth else None
 

@@ -1,8 +1,8 @@
-"""The plugin of Claude Code: our files for it, put where this installation can be found, and the commands that add it.
+"""The plugin of Claude Code: our files for it, with the commands of this installation, and the commands that add it.
 
-A plugin that lies in a package cannot know how this program is started. So a copy of it is written into the library,
-with the full command in it, and that folder is added to Claude Code as a local marketplace: by its own `claude plugin`,
-since only that works in every version. What Claude Code knows of it is only read here.
+A plugin inside a package cannot know how this program is started. So a copy of it is written into the library, with the
+full command in it, and that folder is added to Claude Code as a local marketplace: by its own `claude plugin`, since
+only that works in every version. Claude Code's own records of it are only read here.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +24,17 @@ from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError
 from backscroll.files.homes import Home
 from backscroll.files.opening import read_small
+from backscroll.library.captures import captures_folder, failure_file
 from backscroll.library.homes import no_history
 from backscroll.library.setup.edits import Edit, InstallPlan, Words, carry_out, read_or_none, real
-from backscroll.library.setup.install import command_for, hook_command, own_command
+from backscroll.library.setup.hooks import hook_command, told_command
+from backscroll.library.setup.program import (
+    command_for,
+    library_path,
+    own_command,
+    program_problem,
+    program_words,
+)
 from backscroll.settings import Settings
 
 NAME: Final = "backscroll"
@@ -58,9 +67,14 @@ class PluginPlan(InstallPlan):
         return "\n".join([f"files in {self.folder}:", *lines]) + "\n" if lines else ""
 
     def carry_out(self) -> list[Words]:
-        """Carry it out; remove folders that became empty."""
+        """Carry out the plan; remove folders that became empty."""
         private_folder(self.library)
         left = carry_out(self)
+        if any(edit.after is not None for edit in self.edits):
+            private_folder(captures_folder(self.library))
+        elif self.edits:
+            with suppress(OSError):  # there are notes in it
+                captures_folder(self.library).rmdir()
         for path in self.folder.rglob("*"):
             if path.is_file() and not path.is_symlink():
                 os.close(open_private(path, os.O_RDONLY))  # an earlier version may have let others read it
@@ -80,7 +94,7 @@ class PluginState:
     version: str | None = None
     is_enabled: bool | None = None
     place: Path | None = None
-    """Where Claude Code has its own copy; newer versions read ours."""
+    """The folder of Claude Code's own copy; newer versions read ours."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +104,27 @@ class PluginHealth:
     state: PluginState
     is_current: bool
     command: str | None
-    """The program it starts."""
+    """The program that it starts."""
     trouble: str
     """The problem; empty if there is none, or if it is not installed."""
+    is_broken: bool = False
+    """Whether the problem prevents it from working."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether Claude Code has it."""
+        """Whether it is installed in Claude Code."""
         return self.state.version is not None
 
 
 def plugin_folder(settings: Settings) -> Path:
-    """The copy that Claude Code uses."""
-    return Path(os.path.abspath(settings.library.expanduser())) / "plugin"  # noqa: PTH100 - links stay as named
+    """Return the folder of the copy that Claude Code uses."""
+    return library_path(settings) / "plugin"
 
 
 def plan_plugin(
     homes: Sequence[Home], settings: Settings, *, hint: bool | None = None, program: Sequence[str] = ()
 ) -> PluginPlan:
-    """Install the plugin in these homes. `hint` None keeps the current setting."""
+    """Plan to install the plugin in these homes. `hint` None keeps the current setting."""
     for home in homes:
         if not home.path.is_dir():
             raise no_history([home])
@@ -124,7 +140,7 @@ def plan_plugin(
 
 
 def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
-    """Remove the plugin from Claude Code, and delete the copy."""
+    """Plan to remove the plugin from Claude Code, and delete the copy."""
     folder = plugin_folder(settings)
     first: list[Words] = []
     for home in homes:
@@ -137,7 +153,7 @@ def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
 
 
 def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ()) -> dict[str, bytes]:
-    """The files of the plugin by name, with the commands of this installation."""
+    """Return the files of the plugin by name, with the commands of this installation."""
     files = {
         path.relative_to(SHIPPED).as_posix(): path.read_bytes()
         for path in sorted(SHIPPED.rglob("*"))
@@ -151,31 +167,32 @@ def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ())
     for name in [name for name in files if name.startswith("commands/")]:
         files[name] = files[name].replace(SAVING.encode(), saving.encode())
     manifest = json.loads(files[MANIFEST])
-    # Claude Code notices any change, also of a command, only by a new version.
+    # Claude Code notices changes, also of a command, only by a new version.
     digest = hashlib.sha256(b"\0".join(part for item in sorted(files.items()) for part in (item[0].encode(), item[1])))
     files[MANIFEST] = _json({**manifest, "version": f"{__version__}+{digest.hexdigest()[:8]}"})
     return files
 
 
 def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[str, Any]:
-    """A hook that keeps each session when it ends, unless our own hooks do; optionally a hint at the start."""
-    keep = hook_command(command_for(["hook", "plugin"], settings, program=program), marker="")
+    """Return a hook that keeps each session when it ends, unless our own hooks do; optionally a hint at the start."""
+    failures = failure_file(library_path(settings), "plugin", None)
+    keep = hook_command(command_for(["hook", "plugin"], settings, program=program), failures, marker="")
     shipped = json.loads((SHIPPED / HOOKS).read_bytes())
     hooks: dict[str, Any] = {"SessionEnd": [{"hooks": [{"type": "command", "command": keep, "timeout": 10}]}]}
     if hint:
-        told = hook_command([*(program or own_command()), "hook", "hint"], marker="")
+        hint_command = told_command([*(program or own_command()), "hook", "hint"])
         hooks["SessionStart"] = [
-            {"matcher": "startup|clear", "hooks": [{"type": "command", "command": told, "timeout": 10}]}
+            {"matcher": "startup|clear", "hooks": [{"type": "command", "command": hint_command, "timeout": 10}]}
         ]
     return {**shipped, "hooks": hooks}
 
 
 def state_of(home: Home) -> PluginState:
-    """Claude Code's own records about the plugin in this home."""
+    """Return Claude Code's own records about the plugin in this home."""
     installed = _at(_load_json(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
-    found = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
+    records = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
     # A plugin installed for one project only is not ours.
-    entries = (entry for entry in found if isinstance(entry, dict) and entry.get("scope", "user") == "user")
+    entries = (entry for entry in records if isinstance(entry, dict) and entry.get("scope", "user") == "user")
     entry = next(entries, {})
     source = _at(_load_json(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
     enabled = _at(_load_json(home.path / "settings.json"), "enabledPlugins", PLUGIN)
@@ -188,38 +205,47 @@ def state_of(home: Home) -> PluginState:
     )
 
 
-def check_plugin(home: Home, settings: Settings) -> PluginHealth:
-    """The state of the plugin in this home."""
+def check_plugin(
+    home: Home, settings: Settings, ask: Callable[[tuple[str, ...]], str] = program_problem
+) -> PluginHealth:
+    """Return the state of the plugin in this home. `ask` returns why a program does not run."""
     state = state_of(home)
     folder = plugin_folder(settings)
     is_current = state.version is not None and state.version == _version_in(
         plugin_files(settings, hint=_has_hint(folder))
     )
-    command = next(
-        (
-            found
-            for place in (folder, state.place)
-            if place is not None
-            and isinstance(found := _at(_load_json(place / MCP), "mcpServers", NAME, "command"), str)
-        ),
-        None,
+    words = next(
+        (start_words for place in (folder, state.place) if place is not None and (start_words := _words_in(place))), []
     )
+    command = words[0] if words else None
     if state.version is None:
         return PluginHealth(state, is_current, command, "")
-    trouble = ""
+    trouble, is_broken = "", True
     if state.marketplace is None or not (state.marketplace / MANIFEST).is_file():
         trouble = f"its files are gone from {state.marketplace or folder}"
     elif command is None or shutil.which(command) is None:
         trouble = f"the program that it starts is gone: {command}"
-    elif not state.is_enabled:
-        trouble = "it is switched off"
-    elif not is_current:
-        trouble = "it is of another version or place of backscroll"
-    return PluginHealth(state, is_current, command, trouble)
+    elif problem := ask(program_words(words, "mcp")):
+        trouble = problem
+    else:
+        is_broken = False
+        if not state.is_enabled:
+            trouble = "it is switched off"
+        elif not is_current:
+            trouble = "it is of another version or place of backscroll"
+    return PluginHealth(state, is_current, command, trouble, is_broken)
+
+
+def _words_in(place: Path) -> list[str]:
+    """Return the words that start the server of the plugin in this folder; empty if they are not there."""
+    server = _at(_load_json(place / MCP), "mcpServers", NAME)
+    command, arguments = _at(server, "command"), _at(server, "args")
+    rest = [word for word in arguments if isinstance(word, str)] if isinstance(arguments, list) else []
+    return [command, *rest] if isinstance(command, str) else []
 
 
 def _adding(state: PluginState, ask: Words, folder: Path, version: str) -> list[Words]:
-    """The commands that make Claude Code use this version from this folder."""
+    """Return the commands that make Claude Code use this version from this folder."""
     words: list[Words] = []
     is_elsewhere = state.marketplace is not None and state.marketplace != folder
     if is_elsewhere:
@@ -236,14 +262,14 @@ def _adding(state: PluginState, ask: Words, folder: Path, version: str) -> list[
 
 
 def _asking(home: Home, client: str, environment: Mapping[str, str] = os.environ) -> Words:
-    """A `claude plugin` command for a home."""
+    """Return a `claude plugin` command for a home."""
     if home.path != Path(os.path.realpath(Path.home() / ".claude")):
         return ("env", f"CLAUDE_CONFIG_DIR={home.path}", client, "plugin")
     return (*(("env", "-u", "CLAUDE_CONFIG_DIR") if environment.get("CLAUDE_CONFIG_DIR") else ()), client, "plugin")
 
 
 def _client() -> str:
-    """The Claude Code program; only its name if it is on the PATH or not found at all."""
+    """Return the Claude Code program; only its name if it is on the PATH or not found at all."""
     if shutil.which(CLIENT) is None:
         for place in (Path.home() / ".local" / "bin" / CLIENT, Path.home() / ".claude" / "local" / CLIENT):
             if os.access(place, os.X_OK):
@@ -255,20 +281,20 @@ def _must_know_plugins(client: str) -> None:
     if shutil.which(client) is None:
         return  # then the user gets the command to run
     try:
-        said = subprocess.run(  # noqa: S603
+        output = subprocess.run(  # noqa: S603
             [client, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30
         ).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BackscrollError(f"{client} does not say its version: {error}", "check that it starts") from error
-    found = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
-    if found and tuple(map(int, found.groups())) < OLDEST:
+    match = re.search(r"(\d+)\.(\d+)\.(\d+)", output)
+    if match and tuple(map(int, match.groups())) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         hint = "update Claude Code, or use `claude mcp add` and backscroll install hooks"
-        raise BackscrollError(f"Claude Code {found[0]} has no plugins; they came with {oldest}", hint)
+        raise BackscrollError(f"Claude Code {match[0]} has no plugins; they came with {oldest}", hint)
 
 
 def _edits(folder: Path, files: Mapping[str, bytes]) -> tuple[Edit, ...]:
-    """From what is in the folder to these files and no others."""
+    """Return the edits that replace the contents of the folder by these files."""
     there = {path for path in folder.rglob("*") if path.is_file()}
     wanted = {folder / name: data for name, data in files.items()}
     return real(Edit(path, read_or_none(path), wanted.get(path)) for path in sorted({*there, *wanted}))
@@ -288,7 +314,7 @@ def _json(value: object) -> bytes:
 
 
 def _load_json(path: Path) -> object:
-    """The content of a small JSON file; None if there is none or it cannot be read."""
+    """Return the content of a small JSON file; None if there is none or it cannot be read."""
     try:
         return json.loads(read_small(path))
     except (OSError, ValueError, RecursionError):

@@ -14,15 +14,15 @@ from backscroll.library.prompts.prompt import SavedPrompt, checked_name
 from backscroll.library.setup.edits import Edit, InstallPlan, read_or_none, real
 
 MARKER: Final = "# written by backscroll prompts install"
-"""By which we recognise our files. A comment: Claude Code does not read it."""
+"""The line that identifies our files. A comment: Claude Code does not read it."""
 
 
 def slash_command(prompt: SavedPrompt) -> str:
-    """The file of a slash command.
+    """Return the file of a slash command.
 
-    `$ARGUMENTS`, all that follows the name, is the one placeholder that means the same in every version of the client:
-    `$1` is the first argument in some and the second in others. So one variable becomes `$ARGUMENTS`; with more of
-    them the text keeps its variables, and a last line gives their values to the model.
+    `$ARGUMENTS`, the text after the name, is the one placeholder with the same meaning in every version of the client:
+    `$1` is the first argument in some and the second in others. So one variable becomes `$ARGUMENTS`; with more of them
+    the text keeps its variables, and a last line gives their values to the model.
     """
     names = prompt.variables
     head = ["---", MARKER, f"description: {_yaml(prompt.description or _first_line(prompt.text))}"]
@@ -39,7 +39,7 @@ def slash_command(prompt: SavedPrompt) -> str:
 
 
 def plan_command(prompt: SavedPrompt, folders: Sequence[Path]) -> InstallPlan:
-    """Write a prompt as `/NAME` into the `commands` folder of these `.claude` folders."""
+    """Plan to write a prompt as `/NAME` into the `commands` folder of these `.claude` folders."""
     edits = []
     for path in (command_file(folder, prompt.name) for folder in folders):
         before = read_or_none(path)
@@ -53,27 +53,27 @@ def plan_command(prompt: SavedPrompt, folders: Sequence[Path]) -> InstallPlan:
 
 
 def plan_no_command(name: str, folders: Sequence[Path]) -> InstallPlan:
-    """Remove the slash command of a prompt, which may have been deleted meanwhile."""
+    """Plan to remove the slash command of a prompt, which may have been deleted already."""
     edits = []
     for path in (command_file(folder, checked_name(name)) for folder in folders):
         before = read_or_none(path)
         if before is not None and not _is_ours(before):
             raise UsageError(f"{path} was not written by backscroll and is left alone", "remove it yourself")
         edits.append(Edit(path, before, None))
-    found = real(edits)
-    if not found:
+    edits_with_changes = real(edits)
+    if not edits_with_changes:
         raise NothingFound(f"/{name} is not installed", "see backscroll prompts")
-    return InstallPlan(edits=found)
+    return InstallPlan(edits=edits_with_changes)
 
 
 def is_installed(name: str, folders: Sequence[Path]) -> bool:
     """Whether one of these folders has a slash command of ours with this name."""
-    found = (read_or_none(command_file(folder, name)) for folder in folders)
-    return any(data is not None and _is_ours(data) for data in found)
+    contents = (read_or_none(command_file(folder, name)) for folder in folders)
+    return any(data is not None and _is_ours(data) for data in contents)
 
 
 def command_file(folder: Path, name: str) -> Path:
-    """The file of `/NAME`."""
+    """Return the path of the file of `/NAME`."""
     return folder / "commands" / f"{name}.md"
 
 
@@ -87,10 +87,10 @@ def _first_line(text: str) -> str:
 
 
 def _yaml(text: str) -> str:
-    """A string that YAML reads as it is: JSON is YAML."""
+    """Return a string that YAML reads unchanged: JSON is YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 LONGEST_HINT: Final = 80
 SPECIAL: Final = re.compile(r"\$(?:ARGUMENTS|\d)|!`[^`\n]*`")
-"""What the client itself replaces or runs in the text of a command."""
+"""Text that the client itself replaces or runs in a command."""

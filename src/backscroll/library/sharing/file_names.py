@@ -1,6 +1,6 @@
-"""What an exported file is called: the day it began and the words of its title, `2026-08-19 fix-the-parser.html`.
+"""Names of exported files: the day the chat began and the words of its title, `2026-08-19 fix-the-parser.html`.
 
-Secrets are masked in the name whatever is in the file: names end up in lists of downloads and in shell histories.
+Secrets are always masked in the name: names end up in lists of downloads and in shell histories.
 """
 
 import re
@@ -18,14 +18,14 @@ INSIDE_WORD: Final = re.compile(r"(?<=\w)['’](?=\w)")
 
 
 def file_name(chat: Overview, form: str = "") -> str:
-    """The name of a chat's file, with the ending of its format."""
+    """Return the name of a chat's file, with the ending of its format."""
     started = chat.started
     day = f"{_local(started).date().isoformat()} " if started else ""
     return f"{day}{title_words(chat.title) or chat.id[:8]}{f'.{form}' if form else ''}"
 
 
 def title_words(title: str) -> str:
-    """The words of a title, joined by dashes: valid as a name on every system."""
+    """Return the words of a title, joined by dashes: valid as a name on every system."""
     if len(title) >= LONGEST_TEXT:  # it may have been cut in the middle of a secret
         title = title.rpartition(" ")[0]
     masked = unicodedata.normalize("NFC", redactor().text(title)).lower()

@@ -27,23 +27,23 @@ class MaskedSecret:
     """A secret that will be masked."""
 
     mask: str
-    """What replaces it."""
+    """The text that replaces it."""
     kind: str
-    """The name of its rule."""
+    """The name of the rule that matched."""
     begins: str
-    """Its first characters, enough to recognise it."""
+    """The secret's first characters, enough to recognise it."""
     length: int
     messages: list[str] = field(default_factory=list)
     """The messages that contain it, by key; empty if it is only beside them, such as in the title."""
 
     @property
     def what(self) -> str:
-        """Its kind, for people."""
+        """The kind of secret, for people."""
         return KINDS.get(self.kind, self.kind)
 
 
 def masked_in(library: Library, stored: StoredChat, selection: ShareSelection, hiding: Redactor) -> list[MaskedSecret]:
-    """The secrets in the selected part of a chat, in the order in which they were found."""
+    """Return the secrets in the selected part of a chat, in the order of detection."""
     shared = selected(share(library, stored, hiding), selection)
     known = _masked_secrets(hiding)
     seen: dict[str, MaskedSecret] = {}
@@ -59,14 +59,14 @@ def masked_in(library: Library, stored: StoredChat, selection: ShareSelection, h
 
 
 def masked_rows(library: Library, stored: StoredChat, hiding: Redactor) -> list[MaskedSecret]:
-    """The secrets in the files of a chat."""
+    """Return the secrets in the files of a chat."""
     for _ in rows_of(library, stored, hiding):
         pass
     return list(_masked_secrets(hiding).values())
 
 
 def masked_message(message: Message, hiding: Redactor) -> Message:
-    """The message with its secrets masked: its records are redacted, and it is put together again."""
+    """Return the message with its secrets masked: its records are redacted, and it is assembled again."""
     made = message_of([_masked_row(row, hiding) for row in message.rows])
     if made is None:
         return message
@@ -80,9 +80,9 @@ def masked_message(message: Message, hiding: Redactor) -> Message:
 
 
 def _masked_row(row: Row, hiding: Redactor) -> Row:
-    found = redacted_record(row.record, hiding) if row.record is not None else None
+    redacted = redacted_record(row.record, hiding) if row.record is not None else None
     masked = copy.copy(row)
-    masked.record = found if isinstance(found, ChainRecord) else None
+    masked.record = redacted if isinstance(redacted, ChainRecord) else None
     return masked
 
 
@@ -94,7 +94,7 @@ def _messages(shared: SharedChat | SelectedChat) -> Iterator[Message]:
 
 
 def _content(message: Message) -> bytes:
-    """All that a file has of a message."""
+    """Return all content of a message that a file has."""
     parts = [message.text.encode("utf-8", "replace")]
     results = [call.result for call in message.calls.values() if call.result]
     for block in (*message.blocks, *(result.block for result in results)):
@@ -107,8 +107,8 @@ def _content(message: Message) -> bytes:
 
 
 def _masked_secrets(hiding: Redactor) -> dict[str, MaskedSecret]:
-    found = {}
+    secrets = {}
     for kind, secret, mask in hiding.masks():
         text = secret.decode("utf-8", "replace")
-        found[mask] = MaskedSecret(mask, kind, text[: min(4, len(text) // 4)], len(text))
-    return found
+        secrets[mask] = MaskedSecret(mask, kind, text[: min(4, len(text) // 4)], len(text))
+    return secrets

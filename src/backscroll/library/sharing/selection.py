@@ -1,6 +1,6 @@
-"""Choose what of a shared chat goes into a file: one branch, with or without tools and thinking.
+"""Select the part of a shared chat for a file: one branch, with or without tools and thinking.
 
-What is left out is not in the file at all, in any format.
+Content that is left out is not in the file at all, in any format.
 """
 
 import copy
@@ -12,8 +12,10 @@ from msgspec import structs
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.branch_paths import path_of
-from backscroll.conversation.chat import Branch, Chat
-from backscroll.conversation.kinds import HUMAN, RowKind
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.headings import AnswerCost
+from backscroll.conversation.kinds import PROMPTS, RowKind
 from backscroll.conversation.messages import Message
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.rows import Row
@@ -34,7 +36,7 @@ from backscroll.records.content import (
 
 @dataclass(frozen=True)
 class ShareSelection:
-    """What goes into a file."""
+    """The selected part of a chat."""
 
     branch: int | None = None
     """The branch; None for all."""
@@ -44,7 +46,7 @@ class ShareSelection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the selection is the whole chat."""
         return self == ShareSelection()
 
 
@@ -57,42 +59,43 @@ class SelectedChat:
         self.title = shared.title
         self.clock = shared.clock
         self.is_archived = shared.is_archived
+        self.unrecorded = shared.unrecorded if selection.branch is None else (0, None)
         self.is_pinned = shared.is_pinned
         self.is_redacted = shared.is_redacted
         self.tags = shared.tags
         self.chat = _part_of(shared.chat, selection)
 
     def messages(self, branch: Branch) -> list[Message]:
-        """What was said on a branch, as far as it was chosen."""
+        """Return the selected messages of a branch."""
         return self._only(self._shared.messages(branch))
 
     def agent_messages(self, agent: Agent) -> list[Message]:
-        """What a sub-agent was told and said, as far as it was chosen."""
+        """Return the selected messages of a sub-agent."""
         return self._only(self._shared.agent_messages(agent))
 
     @cached_property
-    def costs(self) -> Mapping[str, int | None]:
-        """The costs of the answers in it, by message id, in nanodollars."""
+    def answer_costs(self) -> Mapping[str, AnswerCost]:
+        """The usage of the answers in the part, by message id."""
         if self._selection.branch is None:
-            return self._shared.costs
+            return self._shared.answer_costs
         rows = [*self._rows, *(row for agent in self.chat.agents for row in agent.rows)]
         names = {row.message_id or row.uuid for row in rows}
-        return {name: cost for name, cost in self._shared.costs.items() if name in names}
+        return {name: cost for name, cost in self._shared.answer_costs.items() if name in names}
 
     @cached_property
     def overview(self) -> Overview:
-        """What is known of the part: nothing of other branches, and no files where the tools are left out."""
+        """The overview of the part: nothing of other branches, and no files where the tools are left out."""
         whole, chat = self._shared.overview, self.chat
-        found = structs.replace(whole, agents=len(chat.agents), branches=len(chat.branches))
+        part = structs.replace(whole, agents=len(chat.agents), branches=len(chat.branches))
         if self._selection.branch is not None:
             rows = self._rows
             whens = [row.when for row in rows if row.when]
             calls = [call for row in rows for call in row.calls]
             calls += [call for agent in chat.agents for call in agent.calls]
-            prompts = sum(row.kind in HUMAN for row in rows)
+            prompts = sum(row.kind in PROMPTS or (row.kind is RowKind.TOOL_RESULT and bool(row.text)) for row in rows)
             answers = {row.message_id or row.uuid for row in rows if row.kind is RowKind.ANSWER}
-            found = structs.replace(
-                found,
+            part = structs.replace(
+                part,
                 started=min(whens, default=whole.started),
                 last_active=max(whens, default=whole.last_active),
                 models=list(dict.fromkeys(row.model for row in rows if row.model and row.model != SYNTHETIC)),
@@ -103,8 +106,8 @@ class SelectedChat:
                 todos=todos_of(calls),
             )
         if not self._selection.tools:
-            found = structs.replace(found, files_touched=[], todos=[])
-        return found
+            part = structs.replace(part, files_touched=[], todos=[])
+        return part
 
     @cached_property
     def _rows(self) -> list[Row]:
@@ -118,12 +121,12 @@ class SelectedChat:
 
 
 def selected(shared: SharedChat, selection: ShareSelection) -> SharedChat | SelectedChat:
-    """The chosen part of a shared chat; the chat itself if that is everything."""
+    """Return the chosen part of a shared chat; the chat itself if that is everything."""
     return shared if selection.is_everything else SelectedChat(shared, selection)
 
 
 def _part_of(chat: Chat, selection: ShareSelection) -> Chat:
-    """A chat that has only the chosen branch, and the agents that were started on it."""
+    """Return a chat with only the chosen branch, and the agents that were started on it."""
     branches, agents = chat.branches, chat.agents
     if selection.branch is not None:
         if not 1 <= selection.branch <= len(branches):
@@ -140,14 +143,14 @@ def _part_of(chat: Chat, selection: ShareSelection) -> Chat:
 
 
 def _started_by(agent: Agent) -> str | None:
-    """The call on a branch that led to an agent, perhaps through other agents."""
+    """Return the call on a branch that led to an agent, perhaps through other agents."""
     while agent.parent is not None:
         agent = agent.parent
     return agent.call.id if agent.call else None
 
 
 def _without(message: Message, selection: ShareSelection) -> Message | None:
-    """The message without its tools or its thinking; None if nothing is left of it."""
+    """Return the message without its tools or its thinking; None if nothing is left of it."""
     if not message.blocks:
         return message
     blocks = [block for block in message.blocks if _is_kept(block, selection)]

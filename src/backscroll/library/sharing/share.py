@@ -15,6 +15,7 @@ from msgspec import structs
 
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
+from backscroll.conversation.headings import AnswerCost
 from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.errors import BackscrollError
@@ -46,12 +47,12 @@ __all__ = ["VERSION", "Redactor", "SharedChat", "redaction_summary", "redactor",
 
 
 def redactor(*, emails: bool = False) -> Redactor:
-    """A redactor for everything that is shared together; masks e-mail addresses only on request."""
+    """Return a redactor for everything that is shared together; masks e-mail addresses only on request."""
     return Redactor(usual_rules(emails=emails))
 
 
 def redaction_summary(hiding: Redactor) -> str:
-    """What was masked, in one line: `masked 3 secrets: github-token 2, jwt 1`."""
+    """Return the masked secrets in one line: `masked 3 secrets: github-token 2, jwt 1`."""
     counts = hiding.secrets
     if not counts:
         return "masked no secrets: none were found"
@@ -71,6 +72,7 @@ class SharedChat(OpenedChat):
         mark = marked_chat(library, stored).mark
         self.overview: Overview = overview_of(chat, title) if hiding is not None else stored.overview
         self.is_archived = stored.archived
+        self.unrecorded: tuple[int, int | None] = stored.unrecorded_tokens, stored.unrecorded_cost
         self.is_pinned = mark.pinned
         self.tags = tuple(hiding.text(tag) if hiding else tag for tag in mark.tags)
         self.is_redacted = hiding is not None
@@ -78,12 +80,12 @@ class SharedChat(OpenedChat):
         self._reader = library.reader
 
     @cached_property
-    def costs(self) -> Mapping[str, int | None]:
-        """The costs of its answers by message id, in nanodollars; None if no price is known."""
+    def answer_costs(self) -> Mapping[str, AnswerCost]:
+        """The usage of the chat's answers, by message id."""
         rows = [node.row for node in self.chat.tree.all_nodes()]
         rows += [row for agent in self.chat.agents for row in agent.rows]
         names = {row.message_id or row.uuid for row in rows if row.usage}
-        return {name: answer.cost for name, answer in self._reader.answer_costs(names).items()}
+        return self._reader.answer_costs(names)
 
 
 def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> SharedChat:
@@ -91,14 +93,16 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
     stored = library.find(chat) if isinstance(chat, str) else chat
     if hiding is None:
         return SharedChat(library, stored, library.open(stored).chat, None)
-    chats = ChatBuilder(keep=True)
+    chats = ChatBuilder(keep=True, is_elsewhere=library.machine.is_elsewhere)
     for source in _sources(library, stored):
         place = conversation_place(source)
         take_beside(chats, place, library.beside(source))
         with source.open() as reading:
             chats.add(place, _redact_records((record for record, _, _ in records_in(reading)), hiding))
     opened = chats.chats()
-    chosen = next((found for found in opened if found.id == stored.overview.id), None) or next(iter(opened), None)
+    chosen = next((opened_chat for opened_chat in opened if opened_chat.id == stored.overview.id), None) or next(
+        iter(opened), None
+    )
     if chosen is None:
         raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
     for transcript in chosen.transcripts:
@@ -111,7 +115,7 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
 
 
 def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> Iterator[bytes]:
-    """The files of a chat one after the other, in pieces: sessions, oldest first, then agents.
+    """Yield the files of a chat one after another, in pieces: sessions, oldest first, then agents.
 
     Without a redactor byte for byte; otherwise every record with a secret is rewritten.
     """
@@ -133,7 +137,7 @@ def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -
 
 
 def redacted_record(record: Record, hiding: Redactor) -> Record | None:
-    """The record without its secrets; the same object if it has none, None if it cannot be decoded.
+    """Return the record without its secrets; the same object if it has none, None if it cannot be decoded.
 
     Values with very many parts are replaced by a note: decoded, they could take gigabytes.
     """
@@ -152,15 +156,15 @@ def redacted_record(record: Record, hiding: Redactor) -> Record | None:
         data = msgspec.json.encode(hidden)
     except (OverflowError, ValueError, TypeError):  # numbers that only Python can hold
         data = json.dumps(hidden, ensure_ascii=False).encode()
-    found = decode_line(data)
-    return None if isinstance(found, Problem) else found
+    decoded = decode_line(data)
+    return None if isinstance(decoded, Problem) else decoded
 
 
 def _redact_records(records: Iterator[Record], hiding: Redactor) -> Iterator[Record]:
     for record in records:
-        found = redacted_record(record, hiding)
-        if found is not None:
-            yield found
+        redacted = redacted_record(record, hiding)
+        if redacted is not None:
+            yield redacted
 
 
 def _redacted_lines(reading: AnyReading, hiding: Redactor) -> Iterator[bytes]:
@@ -170,8 +174,8 @@ def _redacted_lines(reading: AnyReading, hiding: Redactor) -> Iterator[bytes]:
                 text = hiding.text(item.raw.decode("utf-8", "replace")).strip("\0 \r\n")
                 if text:
                     yield text.encode() + b"\n"
-            elif (found := redacted_record(item, hiding)) is not None:
-                yield found.raw.strip(b"\0 \r\n") + b"\n"
+            elif (redacted := redacted_record(item, hiding)) is not None:
+                yield redacted.raw.strip(b"\0 \r\n") + b"\n"
 
 
 def _lines(reading: AnyReading) -> Iterator[Line]:
@@ -181,8 +185,8 @@ def _lines(reading: AnyReading) -> Iterator[Line]:
 
 
 def _sources(library: Library, stored: StoredChat) -> list[Source]:
-    found = (library.source(file.source) for file in library.reader.files_of(stored.key))
-    return [source for source in found if source is not None and source.kind in TRANSCRIPTS]
+    sources = (library.source(file.source) for file in library.reader.files_of(stored.key))
+    return [source for source in sources if source is not None and source.kind in TRANSCRIPTS]
 
 
 def _rank(source: Source, stored: StoredChat) -> tuple[bool, int, str]:
@@ -193,7 +197,7 @@ def _rank(source: Source, stored: StoredChat) -> tuple[bool, int, str]:
 
 
 def _title(chat: Chat, title: str, hiding: Redactor) -> str:
-    """Its title. Only sidecars can override its own, and its first prompt may have been cut."""
+    """Return the redacted title. Only sidecars can override the chat's own, and its first prompt may have been cut."""
     own = chat.title
     if own not in (chat.first_prompt, chat.id[:8]):
         return own

@@ -1,8 +1,8 @@
-"""Sync by itself: beside `watch`, `open` and `sync --watch`, and after a hook has kept something.
+"""Sync in the background: beside `watch`, `open` and `sync --watch`, and after a hook has kept files.
 
-While a process follows the homes, it has the archive open for writing, so the sync runs in a thread beside it and
-shares the archive. The archive is held for one bundle at a time and never while a remote is waited for: a remote that
-is slow or away holds up nothing. What went wrong is shown by `sync status`, `status` and the viewer.
+A process that follows the homes has the archive open for writing, so the sync runs in a thread beside it and shares the
+archive. The archive is held for one bundle at a time and never while waiting for a remote: a remote that is slow or
+away delays nothing. Failures are shown by `sync status`, `status` and the viewer.
 """
 
 import logging
@@ -14,9 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from backscroll.archive.stamp import stamp_of
 from backscroll.disk import FileLock, private_folder
 from backscroll.errors import BackscrollError, Busy
-from backscroll.library.archives import find_archive
+from backscroll.library.archives import archive_folder, find_archive
+from backscroll.library.forget_requests import requests_stamp
 from backscroll.library.syncing.remote_settings import RemoteSettings, note_remote, read_remotes, sync_folder_of
 from backscroll.settings import Settings
 
@@ -26,14 +28,14 @@ if TYPE_CHECKING:
     from backscroll.library.syncing.sync import Synced
 
 QUIET_SECONDS: Final = 0.2
-"""How long after a change a sync begins: what is written in one go leaves in one object."""
+"""Delay of a sync after a change: changes written together leave in one object."""
 LOOK_SECONDS: Final = 60.0
-"""How often a remote is looked at while nothing changes here."""
+"""Interval of looking at a remote while nothing changes here, nor in a watched folder."""
 FIRST_WAIT: Final = 5.0
 LONGEST_WAIT: Final = 600.0
-"""Between a failure and the next try; the wait doubles each time."""
+"""Wait between a failure and the next try; it doubles each time."""
 SHARE: Final = 4
-"""After a sync, the thread rests for this many times as long as it computed, but no longer than between two looks."""
+"""After a sync, the thread rests for this many times its computing time, but no longer than between two looks."""
 
 log = logging.getLogger(__name__)
 
@@ -53,39 +55,39 @@ class AutomaticSync:
         self._thread: threading.Thread | None = None
         self._own_lock: FileLock | None = None
         self._tries: dict[str, tuple[float, float]] = {}
-        """Of each remote that failed: when it is tried again, and how long the wait was."""
+        """Time of the next try and length of the wait, for each remote that failed."""
 
     def begin(self, shared: "SharedWriter") -> None:
-        """The archive is open for writing; begin, or go on with it."""
+        """Start, or continue with the newly opened archive."""
         self._shared = shared
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="sync", daemon=True)
             self._thread.start()
 
     def changed(self) -> None:
-        """Something was kept."""
+        """Wake the thread: a file was kept."""
         self._wake.set()
 
     def sync_now(self) -> None:
-        """Sync soon, whatever failed before."""
+        """Sync soon, regardless of earlier failures."""
         self._tries.clear()
         self._wake.set()
 
     def news(self) -> "News | None":
-        """What was taken from other machines since this was last asked."""
-        # Not at the top: a process that follows has imported it already, and a plain sync does without.
+        """Return the additions from other machines since the last call; None if there are none."""
+        # Not at the top: a process that follows has imported it already, and a plain sync does not need it.
         from backscroll.library.indexing.follow import News
 
         with self._lock:
             if not self._has_news:
                 return None
-            found = News(tuple(sorted(self._sources)), self._has_forgotten, self._has_replaced)
+            taken = News(tuple(sorted(self._sources)), self._has_forgotten, self._has_replaced)
             self._sources = set()
             self._has_news = self._has_forgotten = self._has_replaced = False
-            return found
+            return taken
 
     def end(self) -> None:
-        """Stop. A request to a remote that is under way is not waited for: the archive is closed for it."""
+        """Stop. A running request to a remote is not waited for: it can no longer write to the archive."""
         self._stop.set()
         self._wake.set()
 
@@ -100,7 +102,7 @@ class AutomaticSync:
                 self._own_lock.release()
 
     def _rest(self, worked: float) -> None:
-        """Wait for a change, or until it is time to look or to try again."""
+        """Wait for a change, or for the next look or try."""
         if self._stop.wait(min(SHARE * worked, LOOK_SECONDS)):
             return
         next_try = min((due for due, _ in self._tries.values()), default=float("inf"))
@@ -109,12 +111,14 @@ class AutomaticSync:
         self._stop.wait(QUIET_SECONDS)
 
     def _sync_all(self) -> None:
+        self._forget_agreed()
         try:
             remotes = read_remotes(self._settings)
             if remotes and self._own_lock is None:
                 private_folder(sync_folder_of(self._settings))
                 self._own_lock = FileLock(_lock_path(self._settings), "", "")
-        except Busy:  # another process syncs by itself
+                threading.Thread(target=self._watch_folders, name="sync-folders", daemon=True).start()
+        except Busy:  # another process syncs in the background
             return
         except (BackscrollError, OSError) as error:
             log.warning("the remotes cannot be read: %s", error)
@@ -124,26 +128,56 @@ class AutomaticSync:
             if not remote.is_paused and not self._stop.is_set() and time.monotonic() >= due:
                 self._sync(remote)
 
+    def _watch_folders(self) -> None:
+        """Sync as soon as another machine has changed a folder."""
+        from backscroll.library.syncing.folder_watch import watch_folders  # most libraries have no remote
+
+        while not self._stop.is_set():
+            try:
+                watch_folders(self._settings, self._wake.set, self._stop)
+            except (BackscrollError, OSError) as error:  # the remotes cannot be read, which the sync reports
+                log.warning("folders cannot be watched: %s", error)
+                self._stop.wait(LOOK_SECONDS)
+
+    def _forget_agreed(self) -> None:
+        """Remove chats that the user agreed to forget in another process, which could not: the archive is open here."""
+        if self._shared is None or not requests_stamp(self._settings):
+            return
+        from backscroll.library.syncing.forgets import forget_agreed  # no one ever asked most libraries
+
+        try:
+            chats = forget_agreed(self._settings, self._shared.using)
+        except (BackscrollError, OSError) as error:
+            log.warning("what was agreed to cannot be forgotten: %s", error)
+            return
+        if chats:
+            with self._lock:
+                self._has_news = self._has_forgotten = True
+
     def _sync(self, remote: RemoteSettings) -> None:
         from backscroll.library.syncing.sync import sync  # most libraries have no remote
 
         shared = self._shared
         if shared is None:
             return
+        before = stamp_of(archive_folder(self._settings))
         try:
             if find_archive(self._settings) is None:
                 return
             done = sync(self._settings, remote, writing=shared.using, fills_empty=False)
         except Busy:  # another process syncs it at this moment
             return
-        except Exception as error:  # anything: following goes on, and so does syncing
+        except Exception as error:  # any error: following continues, and so does syncing
             self._note_failure(remote.name, error)
+            if stamp_of(archive_folder(self._settings)) != before:  # additions may be kept in part
+                with self._lock:
+                    self._has_news = True
             return
         self._tries.pop(remote.name, None)
         if done.has_taken:
             with self._lock:
                 self._has_news = True
-                self._has_forgotten |= bool(done.pulled.forgotten)
+                self._has_forgotten |= bool(done.forgotten)
                 self._has_replaced |= done.must_rebuild
                 self._sources |= done.pulled.sources
         if not self._stop.is_set():
@@ -162,7 +196,7 @@ class AutomaticSync:
 
 
 def syncs_by_itself(settings: Settings) -> bool:
-    """Whether a process that runs now syncs by itself."""
+    """Whether a running process syncs in the background."""
     try:
         FileLock(_lock_path(settings), "", "").release()
     except Busy:
@@ -173,19 +207,18 @@ def syncs_by_itself(settings: Settings) -> bool:
 
 
 def sync_quietly(settings: Settings) -> list["Synced"]:
-    """Sync every remote that is not paused, unless a process does so by itself. What fails is noted, not raised."""
+    """Sync every remote that is not paused, unless a process does so in the background. Failures are noted."""
     from backscroll.library.homes import open_homes
     from backscroll.library.local import local_library
+    from backscroll.library.syncing.each_remote import sync_each
     from backscroll.library.syncing.sync import sync
 
-    done: list[Synced] = []
     if syncs_by_itself(settings):
-        return done
-    for remote in read_remotes(settings).values():
-        if not remote.is_paused:
-            with suppress(BackscrollError):
-                done.append(sync(settings, remote, fills_empty=False))
-    if any(one.must_rebuild for one in done):
+        return []
+    active = [remote for remote in read_remotes(settings).values() if not remote.is_paused]
+    outcomes = sync_each(settings, active, lambda remote: sync(settings, remote, fills_empty=False))
+    done = [outcome.done for outcome in outcomes if outcome.done is not None]
+    if any(outcome.must_rebuild for outcome in done):
         with suppress(BackscrollError), local_library(settings, open_homes(settings)) as library:
             library.rebuild()
     return done

@@ -26,45 +26,45 @@ class Tool(NamedTuple):
 
     @property
     def arguments(self) -> type[ToolArguments]:
-        """The type of its arguments."""
+        """Type of the tool's arguments."""
         return getattr(self._module, f"{self._stem}Arguments")  # type: ignore[no-any-return]
 
     @property
     def answer(self) -> type[ToolAnswer]:
-        """The type of its answer."""
+        """Type of the tool's answer."""
         return getattr(self._module, f"{self._stem}Answer")  # type: ignore[no-any-return]
 
     @property
     def run(self) -> Callable[[CallContext, Any], ToolAnswer]:
-        """The function that runs it."""
+        """Function that runs the tool."""
         return getattr(self._module, self.name)  # type: ignore[no-any-return]
 
     def schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Its arguments and its answer, as complete JSON Schema."""
+        """Return the schemas of the tool's arguments and answer, as complete JSON Schema."""
         return schema_of(self.arguments), schema_of(self.answer)
 
     def listed_schema(self) -> dict[str, Any]:
-        """Its arguments as a client sees them.
+        """Return the schema of the arguments as a client sees it.
 
-        Every session of every client pays for this text, whether it uses the tool or not. So it leaves out the
-        meaning of what is `SHARED`, and limits, which the server checks anyway.
+        Every session of every client pays for this text, whether it uses the tool or not. So it leaves out the meaning
+        of what is `SHARED`, and limits, which the server checks anyway.
         """
         whole = schema_of(self.arguments)
-        shown: dict[str, Any] = {"type": "object", "properties": {}}
+        listed: dict[str, Any] = {"type": "object", "properties": {}}
         for name, argument in whole["properties"].items():
             is_shared = name in SHARED and (self.name, name) != ("read", "offset")  # which counts messages
             left_out = (*LIMITS, "description") if is_shared else LIMITS
             kept = {key: value for key, value in argument.items() if key not in left_out}
             if not kept.get("default") or name == "max_tokens" or "enum" in kept:
                 kept.pop("default", None)  # nothing, or said elsewhere
-            shown["properties"][name] = kept
-        shown["properties"]["max_tokens"] = shown["properties"].pop("max_tokens")  # least important last
-        return {**shown, "required": whole["required"]} if whole.get("required") else shown
+            listed["properties"][name] = kept
+        listed["properties"]["max_tokens"] = listed["properties"].pop("max_tokens")  # least important last
+        return {**listed, "required": whole["required"]} if whole.get("required") else listed
 
 
 LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "pattern")
 SHARED: Final = frozenset({"since", "until", "limit", "offset", "include_current", "max_tokens"})
-"""The arguments that mean the same in every tool: the server's instructions explain them."""
+"""Arguments that mean the same in every tool: the server's instructions explain them."""
 
 TOOLS: Final = {
     tool.name: tool

@@ -44,14 +44,14 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
     is_schema = not wanted.sql.strip()
     if is_schema:
         views = [(f"{view.name}({', '.join(view.columns)})",) for view in context.library.views()]
-        found = StatementResult(["view"], views, is_cut=False)
+        grid = StatementResult(["view"], views, is_cut=False)
     else:
-        found = _run(context, wanted)
-    rows = [[cell(context, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
-    columns = [context.frame.line(name) for name in found.columns[:200]]
+        grid = _run(context, wanted)
+    rows = [[cell(context, plain_value(value), is_ours=is_schema) for value in row] for row in grid.rows]
+    columns = [context.frame.line(name) for name in grid.columns[:200]]
 
     def make(count: int, _: int | None) -> QueryAnswer:
-        is_more = count < len(rows) or found.is_cut
+        is_more = count < len(rows) or grid.is_cut
         return QueryAnswer(
             note=context.frame.note,
             dialect=context.library.dialect,
@@ -73,7 +73,7 @@ def _run(context: CallContext, wanted: QueryArguments) -> StatementResult:
 
 
 def cell(context: CallContext, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column
-    """A value of a table."""
+    """Return a value of a table."""
     if value is None or isinstance(value, (int, float)):
         return value
     return one_line(str(value), 400) if is_ours else context.frame.line(str(value), 120)

@@ -20,7 +20,7 @@ class ReadArguments(ToolArguments, frozen=True, kw_only=True):
     around: Annotated[int, Meta(ge=0, le=50, description="Messages before and after it.")] = 2
     agent: Annotated[IdOrNone, Meta(description="Read this sub-agent.")] = ""
     call: Annotated[IdOrNone, Meta(description="Read this call (toolu_…) with its full output.")] = ""
-    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
+    branch: Annotated[int, Meta(ge=0, le=1_000_000, description="1: active. 0: the session's.")] = 0
     offset: Annotated[Offset, Meta(description="First message; from 0.")] = 0
     skip: Annotated[Offset, Meta(description="Characters of the first message or the output to skip.")] = 0
     thinking: Annotated[bool, Meta(description="With thinking.")] = False
@@ -107,7 +107,7 @@ def read(context: CallContext, wanted: ReadArguments) -> ReadAnswer:
 
 
 def _numbers(place: ReadTarget, wanted: ReadArguments) -> list[int]:
-    """The numbers of the messages to read, the most important first."""
+    """Return the numbers of the messages to read, the most important first."""
     total = len(place.branch_messages.entries)
     if place.key is None:
         if wanted.offset >= total > 0:
@@ -121,7 +121,7 @@ def _numbers(place: ReadTarget, wanted: ReadArguments) -> list[int]:
 
 
 def _output(context: CallContext, place: ReadTarget, wanted: ReadArguments) -> MessageText:
-    """The output of a tool call, as a message."""
+    """Return the output of a tool call, as a message."""
     if place.key is not None:
         number = place.branch_messages.at[place.key]
         for message in place.reader.messages(context.library, place.branch_messages, [place.key]):
@@ -135,7 +135,7 @@ def _output(context: CallContext, place: ReadTarget, wanted: ReadArguments) -> M
 def _rest(
     wanted: ReadArguments, place: ReadTarget, items: list[MessageText], count: int, last: int | None, total: int
 ) -> str:
-    """How to read on; empty at the end."""
+    """Return how to read on; empty at the end."""
     if wanted.call or place.key is not None:
         if count and last is not None:
             what = f"call={wanted.call}" if wanted.call else f"message={items[count - 1].uuid}, around=0"

@@ -12,7 +12,7 @@ from backscroll.mcp.quoting import name_of
 from backscroll.render.recall import described, short_id
 
 LONGEST_ASKED: Final = 30
-"""Tokens of the question that are repeated where nothing was found."""
+"""Tokens of the question that are repeated if nothing matches."""
 
 
 class RecallArguments(ToolArguments, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
         raise UsageError("the question is empty", "give a question")
     context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
-    found = recall_together(
+    evidence = recall_together(
         [context.library, *context.others],
         wanted.question,
         max_tokens=wanted.max_tokens,
@@ -64,9 +64,9 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
         until=until,
     )
     pending = context.pending()
-    passages = found.passages
+    passages = evidence.passages
     # Where there is more, `rest` says how to get it.
-    hint = "" if passages else f"nothing found about {cut_to(wanted.question, LONGEST_ASKED)}; {found.hint}"
+    hint = "" if passages else f"nothing found about {cut_to(wanted.question, LONGEST_ASKED)}; {evidence.hint}"
 
     def make(count: int, last: int | None) -> RecallAnswer:
         made: list[RecalledQuote] = []
@@ -79,7 +79,7 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
                     text=context.frame.quote(f"{described(passage.source)}\n{text}"),
                 )
             )
-        is_more = count < len(passages) or last is not None or found.is_cut
+        is_more = count < len(passages) or last is not None or evidence.is_cut
         return RecallAnswer(
             note=context.frame.note,
             passages=made,

@@ -79,7 +79,7 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
     context.must_exist()
     is_ids = wanted.detail == "ids"
     query = context.query(wanted.query, include_current=wanted.include_current)
-    found = context.library.search(
+    hits = context.library.search(
         query,
         limit=wanted.limit,
         offset=wanted.offset,
@@ -89,7 +89,7 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
         cursor=wanted.cursor,
         project=context.caller.project or "",
     )
-    chats = [chat._replace(passages=_telling(chat.passages)) for chat in found.chats]
+    chats = [chat._replace(passages=_telling(chat.passages)) for chat in hits.chats]
     texts = [[_text(context, passage, wanted) for passage in chat.passages] for chat in chats]
     flat = [(number, place) for number, chat in enumerate(chats) for place in range(len(chat.passages))]
     pending = context.pending()
@@ -106,15 +106,15 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
         whole_chats = (
             len(chats) if count == len(flat) else flat[count][0] if flat[count][1] == 0 else flat[count][0] + 1
         )
-        is_more = count < len(flat) or last is not None or found.left > 0 or not found.is_whole
-        cursor = found.cursor(whole_chats) if is_more else None
-        reached = found.total_chats - found.left - len(chats) + whole_chats
+        is_more = count < len(flat) or last is not None or hits.left > 0 or not hits.is_whole
+        cursor = hits.cursor(whole_chats) if is_more else None
+        reached = hits.total_chats - hits.left - len(chats) + whole_chats
         return SearchAnswer(
             note=context.frame.note,
-            total_chats=found.total_chats,
+            total_chats=hits.total_chats,
             chats=made,
             cut=is_more,
-            notes=tuple(map(context.frame.line, found.notes)),
+            notes=tuple(map(context.frame.line, hits.notes)),
             cursor=cursor or "",
             rest=f"search again with this cursor, or offset={reached}; read a message with read" if is_more else "",
             pending=pending,
@@ -124,7 +124,7 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
 
 
 def _telling(passages: list[FoundPassage]) -> list[FoundPassage]:
-    """Without the title, which the answer has anyway, unless nothing else matches."""
+    """Drop the title, which the answer has anyway, unless nothing else matches."""
     return [passage for passage in passages if passage.hit.role != "title"] or passages[:1]
 
 
@@ -154,7 +154,7 @@ def _passage(context: CallContext, passage: FoundPassage, text: str) -> SearchMa
 
 
 def place_of(context: CallContext, hit: Hit) -> dict[str, Any]:
-    """The source of a passage, for citing."""
+    """Return the source of a passage, for citing."""
     return {
         "message": name_of(hit.uuid),
         "when": utc_minutes(moment_of(hit.time)),

@@ -82,8 +82,8 @@ def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> Simi
             found=met.found,
             chats=met.chats,
             errors=[
-                _earlier_error(context, one, last if step == count - 1 else None)
-                for step, one in enumerate(met.errors[:count])
+                _earlier_error(context, earlier, last if step == count - 1 else None)
+                for step, earlier in enumerate(met.errors[:count])
             ],
             hint="" if met.found else met.hint,
             cut=is_more,
@@ -95,7 +95,7 @@ def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> Simi
 
 
 def _earlier_error(context: CallContext, one: SimilarError, last: int | None) -> EarlierError:
-    """One error; if space is short, without the steps and with its text cut."""
+    """Return one error; if space is short, without the steps and with its text cut."""
     source = one.source
     is_cut = last is not None
     return EarlierError(

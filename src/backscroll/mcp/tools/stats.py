@@ -90,15 +90,15 @@ def _report(context: CallContext, wanted: StatsArguments) -> Report:
         return compare(context.library, context.asked("", wanted.since, wanted.until), wanted.query, wanted.versus, now)
     if wanted.versus:
         raise UsageError(f"{wanted.report} does not take versus", "leave out versus, or use report=compare")
-    asked = context.asked(wanted.query, wanted.since, wanted.until)
+    scope = context.asked(wanted.query, wanted.since, wanted.until)
     if wanted.report == "overview":
-        return _flat(overview(context.library, asked, datetime.now(UTC)))
+        return _flat(overview(context.library, scope, datetime.now(UTC)))
     by = one_line(wanted.by)  # errors are not framed
-    return report_of(context.library, wanted.report, asked, by, wanted.offset + wanted.limit + 1)
+    return report_of(context.library, wanted.report, scope, by, wanted.offset + wanted.limit + 1)
 
 
 def _flat(found: dict[str, Any]) -> Report:
-    """Nested values as rows of names and values."""
+    """Flatten nested values into rows of names and values."""
     notes = found.pop("notes", [])
     rows: list[tuple[Any, ...]] = []
 

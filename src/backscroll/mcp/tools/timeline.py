@@ -55,18 +55,18 @@ def timeline(context: CallContext, wanted: TimelineArguments) -> TimelineAnswer:
     context.must_exist()
     project = wanted.project
     is_own = not project and context.caller.project is not None
-    found = _chats(context, wanted, context.caller.project or "" if is_own else project)
+    entries = _chats(context, wanted, context.caller.project or "" if is_own else project)
     if is_own:
-        found = [stored for stored in found if context.caller.is_at(stored.overview.project)]
-        if not found and not wanted.offset:  # nothing in the caller's project: list all projects
-            is_own, found = False, _chats(context, wanted, "*")
-    page = found[wanted.offset : wanted.offset + wanted.limit]
+        entries = [stored for stored in entries if context.caller.is_at(stored.overview.project)]
+        if not entries and not wanted.offset:  # nothing in the caller's project: list all projects
+            is_own, entries = False, _chats(context, wanted, "*")
+    page = entries[wanted.offset : wanted.offset + wanted.limit]
     of = context.frame.line_or_none(context.caller.project) if is_own else None
     live = context.library.scope.live
     pending = context.pending()
 
     def make(count: int, _: int | None) -> TimelineAnswer:
-        rest = rest_of(wanted.offset + count, len(found))
+        rest = rest_of(wanted.offset + count, len(entries))
         return TimelineAnswer(
             note=context.frame.note,
             project=of,
@@ -80,7 +80,7 @@ def timeline(context: CallContext, wanted: TimelineArguments) -> TimelineAnswer:
 
 
 def _chats(context: CallContext, wanted: TimelineArguments, project: str) -> list[StoredChat]:
-    """The matching chats, newest first."""
+    """Return the matching chats, newest first."""
     project = "" if project in EVERYWHERE else project
     query = context.query(
         wanted.query, include_current=wanted.include_current, project=project, since=wanted.since, until=wanted.until

@@ -24,7 +24,7 @@ class Style(NamedTuple):
 
 
 def terminal_html(text: str) -> Html:
-    """Terminal output; very long output has no colours."""
+    """Render terminal output; very long output has no colours."""
     text = text.replace("\r\n", "\n")
     if len(text) > MAX_STYLED or not CONTROLS.search(text):
         content: object = clean(text)
@@ -34,7 +34,7 @@ def terminal_html(text: str) -> Html:
 
 
 def styled_lines(text: str) -> Iterator[list[tuple[Style, str]]]:
-    """The final lines, in runs of one style. A style continues on the next line."""
+    """Yield the final lines, in runs of one style. A style continues on the next line."""
     style = PLAIN
     for source in text.split("\n"):
         cells, style = write_line(source, style)
@@ -42,7 +42,8 @@ def styled_lines(text: str) -> Iterator[list[tuple[Style, str]]]:
 
 
 def write_line(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
-    """The final cells of a line, and the style at its end. Where nothing is overwritten, a cell is a whole piece."""
+    """Return the final cells of a line, and the style at its end. Where nothing is overwritten, a cell is a whole
+    piece."""
     cells: list[tuple[Style, str]] = []
     at = 0
     is_overwritten = OVERWRITING.search(source) is not None
@@ -68,7 +69,7 @@ def write_line(source: str, style: Style) -> tuple[list[tuple[Style, str]], Styl
 
 
 def line_html(line: Sequence[tuple[Style, str]]) -> str:
-    """Render a line."""
+    """Render a line in its styles."""
     written = []
     for style, piece in line:
         classes = style_classes(style)
@@ -78,7 +79,7 @@ def line_html(line: Sequence[tuple[Style, str]]) -> str:
 
 @lru_cache(1_000)
 def style_classes(style: Style) -> str:
-    """The CSS classes of a style; empty for the default style."""
+    """Return the CSS classes of a style; empty for the default style."""
     front, back, effects = style
     if "inverse" in effects and (front, back) != (None, None):
         front, back, effects = back, front, effects - {"inverse"}
@@ -92,7 +93,7 @@ def style_classes(style: Style) -> str:
 
 @lru_cache(1_000)
 def apply_sgr(style: Style, codes: str) -> Style:
-    """The style after an SGR sequence. Unknown codes have no effect."""
+    """Return the style after an SGR sequence. Unknown codes have no effect."""
     front, back, effects = style
     numbers = iter([int(code[:5] or 0) if code[:5].isdigit() or not code else -1 for code in re.split("[;:]", codes)])
     for number in numbers:
@@ -122,7 +123,7 @@ def apply_sgr(style: Style, codes: str) -> Style:
 
 
 def parse_colour(numbers: Iterator[int], has_space: bool) -> int | None:
-    """The colour that follows, as the nearest of the sixteen. `38:2::r:g:b` has a colour space before it."""
+    """Return the colour that follows, as the nearest of the sixteen. `38:2::r:g:b` has a colour space before it."""
     form = next(numbers, -1)
     if form == 5:
         index = next(numbers, -1)
@@ -143,7 +144,7 @@ def parse_colour(numbers: Iterator[int], has_space: bool) -> int | None:
 
 
 def nearest_colour(red: int, green: int, blue: int) -> int | None:
-    """The nearest of the sixteen colours; None if a component is out of range."""
+    """Return the nearest of the sixteen colours; None if a component is out of range."""
     if not all(0 <= part <= 255 for part in (red, green, blue)):
         return None
     distances = [(r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2 for r, g, b in PALETTE]

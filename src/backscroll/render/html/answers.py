@@ -29,18 +29,19 @@ from backscroll.render.html.tools import call_section, denial_reason
 
 MAX_LINES: Final = 5000
 MAX_CHARACTERS: Final = 200_000
-"""No answer is longer than this, but a file may say so, and a page must stay one that can be read."""
+"""Most characters of an answer shown: no real answer is longer, but a file may claim one, and the page must stay
+readable."""
 
 
 def answer_parts(message: Message, view: View) -> Iterator[Html]:
-    """Everything in an answer, in its order."""
+    """Yield everything in an answer, in its order."""
     for block in message.blocks:
         yield from _part(block, message, view)
     yield from _how_it_ended(message)
 
 
 def answer_detail(message: Message) -> Detail:
-    """From which level on an answer is shown: as soon as one of its parts is."""
+    """Return the level from which on an answer is shown: as soon as one of its parts is."""
     if any(isinstance(block, Text) and block.text.strip() for block in message.blocks):
         return "talk"
     is_thought = all(_is_empty(block) for block in message.blocks)
@@ -52,9 +53,9 @@ def answer_detail(message: Message) -> Detail:
 def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     if isinstance(block, Text):
         if block.text.strip():
-            shown, lines = (block.text, 0) if view.whole else truncate(block.text, MAX_LINES, MAX_CHARACTERS)
+            excerpt, lines = (block.text, 0) if view.whole else truncate(block.text, MAX_LINES, MAX_CHARACTERS)
             more = el("p", f"… {lines:,} lines; see the raw row", class_="muted") if lines else NOTHING
-            yield el("div", prose(shown), more, class_="part text", data_detail="talk")
+            yield el("div", prose(excerpt), more, class_="part text", data_detail="talk")
     elif isinstance(block, Thinking):
         yield _thinking(block.thinking)
     elif isinstance(block, RedactedThinking):
@@ -101,9 +102,9 @@ def _odd(name: str, shown: Html) -> Html:
 
 
 def _how_it_ended(message: Message) -> Iterator[Html]:
-    told = _ended_oddly(message)
-    if told:
-        yield el("p", told, class_="part aside", data_detail="normal")
+    ending = _ended_oddly(message)
+    if ending:
+        yield el("p", ending, class_="part aside", data_detail="normal")
 
 
 def _ended_oddly(message: Message) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import Message
+from backscroll.conversation.rows import error_name
 from backscroll.records.decode import fields_of, value_of
 from backscroll.records.kinds import Attachment, ChainRecord, System, User, type_of
 from backscroll.render.html.ansi import terminal_html
@@ -26,7 +27,7 @@ class Aside(NamedTuple):
 
 
 def aside_of(message: Message, view: View) -> Aside:
-    """The line for a message that is neither prompt nor answer."""
+    """Return the line for a message that is neither prompt nor answer."""
     record = message.rows[0].record
     kind = message.kind
     if kind is RowKind.INTERRUPTION:
@@ -46,14 +47,16 @@ def aside_of(message: Message, view: View) -> Aside:
         return _note(message, record, view)
     if isinstance(record, Attachment):
         name = (record.attachment.type if record.attachment else None) or "attachment"
-        shown = _cut(message.text, view) if message.text else json_html(fields_of(record).get("attachment"), view.whole)
-        return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), shown)
+        details = (
+            _cut(message.text, view) if message.text else json_html(fields_of(record).get("attachment"), view.whole)
+        )
+        return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), details)
     if kind is RowKind.META or isinstance(record, User):
         text = message.text if message.text.strip() else _raw_text(record)
         return Aside(join(["Message from Claude Code to the model", _hint(text)]), _cut(text, view))
     name = type_of(record) if record is not None else "record"
-    shown = json_html(fields_of(record), view.whole) if record is not None else NOTHING
-    return Aside(join(["Unknown record ", el("code", name or "no type")]), shown)
+    details = json_html(fields_of(record), view.whole) if record is not None else NOTHING
+    return Aside(join(["Unknown record ", el("code", name or "no type")]), details)
 
 
 def _compaction(record: System) -> Aside:
@@ -61,8 +64,8 @@ def _compaction(record: System) -> Aside:
     small = value_of(record.microcompact_metadata)
     if metadata is None and isinstance(small, dict):
         had, saved = _number(small.get("preTokens")), _number(small.get("tokensSaved"))
-        told = [f"{short(had)} tokens before" if had else "", f"{short(saved)} saved" if saved else ""]
-        return Aside(_dotted("Old tool results were removed from the context", *told), detail="normal", tone="divider")
+        sizes = [f"{short(had)} tokens before" if had else "", f"{short(saved)} saved" if saved else ""]
+        return Aside(_dotted("Old tool results were removed from the context", *sizes), detail="normal", tone="divider")
     trigger = {"auto": "automatic", "manual": "/compact"}.get((metadata.trigger if metadata else None) or "", "")
     before, after = (metadata.pre_tokens, metadata.post_tokens) if metadata else (None, None)
     tokens = f"{before:,} → {after:,} tokens" if before and after else f"{before:,} tokens before" if before else ""
@@ -73,29 +76,28 @@ def _compaction(record: System) -> Aside:
 
 def _notification(message: Message, view: View) -> Aside:
     text = _raw_text(message.rows[0].record) or message.text
-    fields = {name: _tagged(text, name) for name in ("summary", "status", "result")}
-    sender = SENDER.search(text[:1000])
-    name = f"From {sender[1]}" if sender else "Notification"
-    about = fields["summary"] or first_line(TAG.sub("", message.text or text))
+    fields = {name: _tagged(text, name) for name in ("status", "result")}
+    name = f"From {message.sender}" if message.sender else "Notification"
+    about = message.notice or first_line(TAG.sub("", message.text or text))
     status = fields["status"]
-    result = fields["result"] or TAG.sub("", text).strip()
-    told = status if status and status not in about else ""
-    return Aside(join([icon("bell"), el("span", name, class_="aside-name"), " ", about, f" · {told}" if told else ""]),
+    result = fields["result"] or (message.text if message.sender else TAG.sub("", text).strip())
+    tail = status if status and status not in about else ""
+    return Aside(join([icon("bell"), el("span", name, class_="aside-name"), " ", about, f" · {tail}" if tail else ""]),
                  _cut(result, view, prose) if len(result) > len(about) else NOTHING, "normal")  # fmt: skip
 
 
 def raw_link(address: str, number: int = 1) -> Html:
-    """Shows a row of a message as it was written."""
+    """Return a link to a row of a message as it was written."""
     return el("a", f"{number}" if number > 1 else "raw", href=address, data_raw=True, title=f"Raw row {number}")
 
 
 def _api_errors(rows: list[tuple[str, System]], view: View) -> Aside:
-    """One attempt, or several in a row: then each is in the details."""
+    """Return the line for one attempt, or several in a row: then each is in the details."""
     title = join([icon("warning"), el("span", "API error", class_="aside-name")])
     if len(rows) == 1:
         error = value_of(rows[0][1].error)
-        shown = json_html(error, view.whole) if error else NOTHING
-        return Aside(_dotted(title, *_attempt(rows[0][1])), shown, "normal", "error")
+        details = json_html(error, view.whole) if error else NOTHING
+        return Aside(_dotted(title, *_attempt(rows[0][1])), details, "normal", "error")
     names = dict.fromkeys(_attempt(record)[0] for _, record in rows)
     raw = (raw_link(address) if (address := view.links.raw(uuid)) else "" for uuid, _ in rows)
     items = [el("li", _dotted(*_attempt(record), link)) for (_, record), link in zip(rows, raw, strict=True)]
@@ -104,31 +106,14 @@ def _api_errors(rows: list[tuple[str, System]], view: View) -> Aside:
 
 
 def _attempt(record: System) -> list[str]:
-    """What failed, and when it is tried again."""
+    """Return the error, and the time of the next attempt."""
     attempt, most = record.retry_attempt, record.max_retries
-    told = [_error_name(value_of(record.error)) or record.content or ""]
+    facts = [error_name(value_of(record.error)) or record.content or ""]
     if attempt:
-        told.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
+        facts.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
     if record.retry_in_ms:
-        told.append(f"retry after {duration(record.retry_in_ms / 1000)}")
-    return told
-
-
-def _error_name(error: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """The name of an error, from anywhere in its text."""
-    for _ in range(4):
-        if not isinstance(error, dict):
-            return error if isinstance(error, str) else ""
-        status = error.get("status")
-        message = error.get("message")
-        if isinstance(message, str) and message:
-            return first_line(message)
-        if isinstance(error.get("code"), str):
-            return str(error["code"])
-        if isinstance(status, int) and not isinstance(error.get("error"), dict):
-            return str(status)
-        error = error.get("error") or error.get("cause")
-    return ""
+        facts.append(f"retry after {duration(record.retry_in_ms / 1000)}")
+    return facts
 
 
 def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
@@ -145,22 +130,22 @@ def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
     how = kind.removeprefix("hook_").replace("_", " ")
     is_blocking = "block" in kind or "stopped" in kind
     line = join(["Hook ", el("code", name), f" · {how}", _hint(message.text)])
-    shown = _cut(message.text, view, terminal_html) if message.text else json_html(body, view.whole)
-    return Aside(line, shown, "normal" if is_blocking else "everything", "warn" if is_blocking else "")
+    details = _cut(message.text, view, terminal_html) if message.text else json_html(body, view.whole)
+    return Aside(line, details, "normal" if is_blocking else "everything", "warn" if is_blocking else "")
 
 
 def _hooks(record: System, view: View) -> Aside:
-    """The hooks that ran at the end of an answer."""
+    """Return the line for the hooks that ran at the end of an answer."""
     infos, errors = value_of(record.hook_infos), value_of(record.hook_errors)
     commands = [str(info.get("command", "")) for info in _list(infos) if isinstance(info, dict)]
     wrong = [str(error) for error in _list(errors)]
     is_stopped = fields_of(record).get("preventedContinuation") is True
     count = record.hook_count or len(commands)
-    told = [f"{count} ran" if count else "", f"{len(wrong)} failed" if wrong else ""]
+    counts = [f"{count} ran" if count else "", f"{len(wrong)} failed" if wrong else ""]
     listed = el("ul", [el("li", el("code", command)) for command in commands], class_="plain-list")
-    shown = join([listed if commands else NOTHING, *[_cut(error, view, terminal_html) for error in wrong]])
-    line = _dotted("Hooks", *told, "stopped the model" if is_stopped else "")
-    return Aside(line, shown, "normal" if is_stopped else "everything")
+    details = join([listed if commands else NOTHING, *[_cut(error, view, terminal_html) for error in wrong]])
+    line = _dotted("Hooks", *counts, "stopped the model" if is_stopped else "")
+    return Aside(line, details, "normal" if is_stopped else "everything")
 
 
 def _note(message: Message, record: System, view: View) -> Aside:
@@ -193,7 +178,7 @@ def _raw_text(record: ChainRecord | None) -> str:
 
 
 def _tagged(text: str, name: str) -> str:
-    """The text in a tag."""
+    """Return the text in a tag."""
     begin = text.find(f"<{name}>")
     end = text.find(f"</{name}>", begin)
     return text[begin + len(name) + 2 : end].strip() if 0 <= begin < end else ""
@@ -202,9 +187,9 @@ def _tagged(text: str, name: str) -> str:
 def _cut(text: str, view: View, show: Any = readable) -> Html:  # noqa: ANN401 - any of the ways to show a text
     if not text.strip():
         return NOTHING
-    shown, lines = (text, 0) if view.whole else truncate(text, 200, 20_000)
+    excerpt, lines = (text, 0) if view.whole else truncate(text, 200, 20_000)
     more = el("p", f"{lines:,} lines; see the raw row for the rest", class_="more muted") if lines else NOTHING
-    return join([show(shown), more])
+    return join([show(excerpt), more])
 
 
 def _hint(text: str) -> Html:
@@ -226,7 +211,7 @@ def _number(value: Any) -> float:  # noqa: ANN401
 
 LONG_LINE: Final = 160
 MAX_ERRORS: Final = 3
-"""How many different ones the line of a run names."""
+"""Number of different errors that the line of a run names."""
 LOUD: Final = frozenset({
     "model_fallback", "model_refusal_fallback", "agents_killed", "scheduled_task_fire", "permission_retry",
     "away_summary",
@@ -237,4 +222,3 @@ ENVELOPE: Final = frozenset({
     "userType", "gitBranch", "isSidechain", "isMeta", "slug", "entrypoint", "level",
 })  # fmt: skip
 TAG: Final = re.compile(r"</?[a-z][a-z_-]{0,40}(?: [^<>\n]{0,200})?>")
-SENDER: Final = re.compile(r"<teammate-message[^>]*?teammate_id=\"([^\"]{1,80})\"")

@@ -10,7 +10,7 @@ from backscroll.render.charts import measure_text
 
 ValueFormat = Callable[[float], str]
 TICKS: Final = 4
-"""About how many intervals an axis has."""
+"""Approximate number of intervals on an axis."""
 STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 WEEK: Final = re.compile(r"(\d{4})-W(\d{2})")
 SECONDS: Final = (
@@ -20,7 +20,7 @@ SECONDS: Final = (
 
 
 def ticks(most: float, *, seconds: bool = False, whole: bool = False) -> list[float]:
-    """Round numbers from 0 to the first that is at least `most`; `whole` for counts."""
+    """Return round numbers from 0 to the first that is at least `most`; `whole` for counts."""
     if most <= 0 or not math.isfinite(most):
         return [0.0, 1.0]
     rough = most / TICKS
@@ -36,17 +36,17 @@ def ticks(most: float, *, seconds: bool = False, whole: bool = False) -> list[fl
 
 
 def measure_format(measure: str) -> ValueFormat:
-    """The function that formats values of a measure."""
+    """Return the function that formats values of a measure."""
     return lambda value: measure_text(measure, value)
 
 
 def week_name(name: str, *, with_year: bool = False) -> str:
-    """The days of a week: `2026-W05` is `Jan 26 – Feb 1`. What is not a week stays as it is."""
-    found = WEEK.fullmatch(name)
-    if not found:
+    """Return the days of a week: `2026-W05` is `Jan 26 – Feb 1`. Any other text stays as it is."""
+    match = WEEK.fullmatch(name)
+    if not match:
         return name
     try:
-        monday = date.fromisocalendar(int(found[1]), int(found[2]), 1)
+        monday = date.fromisocalendar(int(match[1]), int(match[2]), 1)
         sunday = monday + timedelta(days=6)
     except (ValueError, OverflowError):
         return name
@@ -55,7 +55,7 @@ def week_name(name: str, *, with_year: bool = False) -> str:
 
 
 def day_name(name: str, *, with_year: bool = False) -> str:
-    """A day: `2026-01-05` is `Jan 5`. What is not a day stays as it is."""
+    """Return a day: `2026-01-05` is `Jan 5`. Any other text stays as it is."""
     try:
         day = date.fromisoformat(name)
     except ValueError:
@@ -64,7 +64,7 @@ def day_name(name: str, *, with_year: bool = False) -> str:
 
 
 def tick_text(measure: str, value: float) -> str:
-    """The label of a tick, as short as possible."""
+    """Return the label of a tick, as short as possible."""
     if measure.endswith("_seconds"):
         return _clock(value)
     text = measure_text(measure, value)
@@ -76,22 +76,22 @@ def tick_text(measure: str, value: float) -> str:
 
 
 def label_positions(count: int, most: int) -> list[int]:
-    """The indexes of the labels to show, at most `most`, evenly spaced."""
+    """Return the indexes of the labels to show, at most `most`, evenly spaced."""
     return list(range(0, count, max(1, math.ceil(count / most)))) if count else []
 
 
 def percent(part: float) -> str:
-    """A share as an SVG percentage."""
+    """Return a share as an SVG percentage."""
     return f"{100 * part:.3f}".rstrip("0").rstrip(".") + "%"
 
 
 def pixels(value: float) -> str:
-    """A length in pixels, rounded."""
+    """Return a length in pixels, rounded."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def largest(values: Sequence[Any]) -> float:
-    """The largest value that is not None; 0 if there is none."""
+    """Return the largest value that is not None; 0 if there is none."""
     return max((float(value) for value in values if value is not None), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""The banner of a chat with branches: which one the user reads, and where it left the other."""
+"""The banner of a chat with branches: which branch the page shows, and where it left its parent."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +13,7 @@ MAX_ORIGIN_LENGTH: Final = 90
 
 
 def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) -> Html:
-    """The banner; nothing for a chat with one branch. `origins` are those of all branches but the first."""
+    """Return the banner; nothing for a chat with one branch. `origins` are those of all branches but the first."""
     if not origins:
         return NOTHING
     count = len(origins) + 1
@@ -21,7 +21,8 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
     name = el("strong", f"Branch {branch} of {count}" + (", the active one" if branch == 1 else ""))
     if own is not None:
         other = own.parent or 1
-        told: list[object] = [f" leaves branch {other} {_after(own)}" if own.parent else " begins on its own"]
+        where = _after(own) if own.parent else "before its first prompt"
+        description: list[object] = [f" leaves branch {other} {where}"]
         links = [_go(address, branch, other, "Where it leaves"), _go(address, other, branch, f"Read branch {other}")]
     else:
         other = origins[0].number
@@ -30,7 +31,7 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
             for origin in origins[:MAX_LISTED]
         ]
         more = len(origins) - len(listed)
-        told = [" · ", join(listed, " · "), f" · {more:,} more in the outline" if more else ""]
+        description = [" · ", join(listed, " · "), f" · {more:,} more in the outline" if more else ""]
         links = []
     both = f"{address}/compare?left={other}&right={branch}"
     name_of_link = el("span", "Compare", el("span", f" with branch {other}", class_="roomy"))
@@ -39,7 +40,7 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
     )
     return el(
         "div",
-        el("p", icon("branch"), el("span", name, told)),
+        el("p", icon("branch"), el("span", name, description)),
         el("p", links, compare, class_="branch-links"),
         class_="branch-banner",
         role="note",

@@ -1,7 +1,7 @@
-"""Charts, drawn as SVG by the server: nothing else is needed to see them. `stats.css` gives them their colours.
+"""Charts, drawn as SVG by the server: a page needs nothing else to show them. `stats.css` gives them their colours.
 
-Their width is that of the page, so what lies along it is in parts of a hundred; their height is in pixels. Text keeps
-its size this way on every screen.
+Their width is that of the page, so positions along it are percentages; their height is in pixels. Text keeps its size
+this way on every screen.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ FOOT: Final = 22
 NAMES: Final = 8
 NAMES_ON_A_PHONE: Final = 4
 DENSE: Final = 100
-"""From this many columns on, there is no space between them."""
+"""Number of columns from which on there is no space between them."""
 
 
 class Series(NamedTuple):
@@ -26,9 +26,9 @@ class Series(NamedTuple):
     name: str
     values: Sequence[float | None]
     colour: int | None = None
-    """The number of its colour; by default its place among the series."""
+    """Number of the colour; by default the place among the series."""
     missing: str = ""
-    """What the table has in place of a missing value."""
+    """Text in the table in place of a missing value."""
 
 
 class Bar(NamedTuple):
@@ -37,7 +37,7 @@ class Bar(NamedTuple):
     name: str
     parts: Sequence[float]
     told: str
-    """The formatted value."""
+    """The formatted value, as text."""
     link: str | None = None
     hint: str = ""
     """The full name, if it was shortened."""
@@ -52,15 +52,15 @@ class Axis(NamedTuple):
     """The names as people read them, where they differ."""
 
     ticks: Sequence[str] = ()
-    """The names below the axis, where the labels are too long."""
+    """Names below the axis, where the labels are too long."""
 
     def label(self, place: int) -> str:
-        """How a place is called."""
+        """Return the label of a place."""
         return self.labels[place] if self.labels else self.names[place]
 
 
 class Level(NamedTuple):
-    """A line across a chart, as a budget is one."""
+    """A line across a chart, such as a budget."""
 
     value: float
     name: str
@@ -69,9 +69,9 @@ class Level(NamedTuple):
 def stacked_bars(
     axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "", level: Level | None = None
 ) -> Html:
-    """Columns along an axis; each shows all series on top of one another.
+    """Return columns along an axis; each shows all series on top of one another.
 
-    `measure` is the name of what is measured, as reports have it: it says how the numbers read.
+    `measure` is the name of the measure, as in reports: it decides how the numbers are formatted.
     """
     totals = [sum(values) for values in _columns(axis, series)]
     marks, top = _scale([*totals, level.value] if level else totals, measure)
@@ -96,17 +96,17 @@ def stacked_bars(
 
 
 def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "") -> Html:
-    """A line for each series. Where a value is missing, the line has a gap."""
-    every = [value for one in series for value in one.values if value is not None]
+    """Return a line for each series. Where a value is missing, the line has a gap."""
+    every = [value for row in series for value in row.values if value is not None]
     marks, top = _scale(every, measure)
     drawn = []
     for place in range(len(axis.names)):
         parts = []
-        for number, one in enumerate(series):
-            if (value := one.values[place]) is None:
+        for number, row in enumerate(series):
+            if (value := row.values[place]) is None:
                 continue
             x, y = percent((place + 0.5) / len(axis.names)), pixels(HEAD + HEIGHT * (1 - value / top))
-            before = one.values[place - 1] if place else None
+            before = row.values[place - 1] if place else None
             if before is not None:
                 parts.append(
                     el("line", x1=percent((place - 0.5) / len(axis.names)), x2=x,
@@ -125,7 +125,7 @@ def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str, not
 def bars(
     rows: Sequence[Bar], *, label: str, legend: Sequence[str] = (), colours: Sequence[int] = (), note: str = ""
 ) -> Html:
-    """A list of bars, each with its name and value as text."""
+    """Return a list of bars, each with its name and value as text."""
     if not rows:
         return figure("bars", label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     most = largest([sum(row.parts) for row in rows]) or 1.0
@@ -140,7 +140,7 @@ def bars(
 
 
 def bar(parts: Sequence[float], most: float, colours: Sequence[int] = ()) -> Html:
-    """One bar, relative to the largest value; the text next to it states the value."""
+    """Return one bar, relative to the largest value; the text next to it states the value."""
     drawn, left = [], 0.0
     for number, part in enumerate(parts):
         width = max(0.0, part) / most if most > 0 else 0.0
@@ -154,7 +154,7 @@ def bar(parts: Sequence[float], most: float, colours: Sequence[int] = ()) -> Htm
 
 
 def sparkline(values: Sequence[float | None], *, label: str) -> Html:
-    """A small row of columns in a line of text."""
+    """Return a small row of columns in a line of text."""
     most = largest(values) or 1.0
     drawn = [
         el("rect", x=percent(place / len(values)), width=percent(0.8 / len(values)),
@@ -172,11 +172,11 @@ def _scale(values: Sequence[float], measure: str) -> tuple[list[float], float]:
 
 
 def _columns(axis: Axis, series: Sequence[Series]) -> list[list[float]]:
-    return [[max(0.0, one.values[place] or 0) for one in series] for place in range(len(axis.names))]
+    return [[max(0.0, row.values[place] or 0) for row in series] for place in range(len(axis.names))]
 
 
 def _column(axis: Axis, place: int, drawn: Sequence[Html], told: str) -> Html:
-    """The marks at one position of the axis, with a full-height area for the pointer."""
+    """Return the marks at one position of the axis, with a full-height area for the pointer."""
     span = axis.spans[place] if axis.spans else (None, None)
     field = el("rect", x=percent(place / len(axis.names)), width=percent(1 / len(axis.names)), y=HEAD, height=HEIGHT,
                class_="field")  # fmt: skip
@@ -184,13 +184,13 @@ def _column(axis: Axis, place: int, drawn: Sequence[Html], told: str) -> Html:
 
 
 def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str, *, with_total: bool) -> str:
-    told = measure_format(measure)
-    known = [(one.name, value) for one in series if (value := one.values[place]) is not None]
+    format_value = measure_format(measure)
+    known = [(row.name, value) for row in series if (value := row.values[place]) is not None]
     some = [(name, value) for name, value in known if value or not with_total]
-    told_lines = [f"{name}: {told(value)}" for name, value in some]
-    told_lines += [f"{one.name}: {one.missing}" for one in series if one.values[place] is None and one.missing]
+    told_lines = [f"{name}: {format_value(value)}" for name, value in some]
+    told_lines += [f"{row.name}: {row.missing}" for row in series if row.values[place] is None and row.missing]
     if with_total and known and len(some) != 1:
-        told_lines.append(f"Total: {told(sum(value for _, value in some))}")
+        told_lines.append(f"Total: {format_value(sum(value for _, value in some))}")
     return "\n".join([axis.label(place), *told_lines])
 
 
@@ -198,7 +198,7 @@ def _along(
     kind: str, axis: Axis, series: Sequence[Series], drawn: Sequence[Html], marks: Sequence[float],
     values: Sequence[float], label: str, measure: str, note: str,
 ) -> Html:  # fmt: skip
-    """A chart with a scale on the left and names below it."""
+    """Return a chart with a scale on the left and names below it."""
     if not axis.names:
         return figure(kind, label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     height, top = HEAD + HEIGHT + FOOT, marks[-1]
@@ -213,17 +213,20 @@ def _along(
         "svg", el("title", label), el("desc", _described(axis, values, measure)), grid, drawn, _names_below(axis),
         class_="drawing", height=height, role="img", focusable="false",
     )  # fmt: skip
-    told = measure_format(measure)
+    to_text = measure_format(measure)
     rows = [
-        (axis.label(place), *(one.missing if (value := one.values[place]) is None else told(value) for one in series))
+        (
+            axis.label(place),
+            *(row.missing if (value := row.values[place]) is None else to_text(value) for row in series),
+        )
         for place in range(len(axis.names))
     ]
     return figure(
         kind,
         label,
         el("div", left, right, class_="plot"),
-        figures_table(("", *(one.name for one in series)), rows[::-1], label),
-        legend=[one.name for one in series] if len(series) > 1 else (),
+        figures_table(("", *(row.name for row in series)), rows[::-1], label),
+        legend=[row.name for row in series] if len(series) > 1 else (),
         colours=[_colour(series, number) for number in range(len(series))],
         note=note,
     )
@@ -247,7 +250,7 @@ def _level(level: Level, top: float, measure: str) -> Html:
 
 
 def _names_below(axis: Axis) -> list[Html]:
-    """The names of some positions; every other one is only for wide screens."""
+    """Return the names of some positions; every second name is only for wide screens."""
     count = len(axis.names)
     is_sparse = count <= NAMES
     names = []
@@ -270,10 +273,10 @@ def _names_below(axis: Axis) -> list[Html]:
 
 
 def _described(axis: Axis, values: Sequence[float], measure: str) -> str:
-    told = measure_format(measure)
+    format_value = measure_format(measure)
     last = len(axis.names) - 1
     span = axis.label(0) if not last else f"{axis.label(0)} to {axis.label(last)}"
     most = largest(values)
     is_of_columns = len(values) == len(axis.names)
     where = f" ({axis.label(list(values).index(most))})" if is_of_columns and most in values else ""
-    return f"{span}; at most {told(most)}{where}. A table follows."
+    return f"{span}; at most {format_value(most)}{where}. A table follows."

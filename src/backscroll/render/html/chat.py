@@ -1,6 +1,6 @@
 """The pages of a chat and of a sub-agent: the contents of `<main>`.
 
-It is whole as it is; scripts fill what is not loaded yet, follow what is being written, and bring the keyboard.
+The page is complete without scripts; they fill the chunks that are not loaded yet, follow a growing chat, and add keys.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,13 @@ from backscroll.render.terminal import plural
 STATES: Final = {
     "working": "Claude is working",
     "waiting": "Waiting for you",
+    "permission": "Waiting for your permission",
     "idle": "End of the chat",
 }
 
 
 def chat_page(shown: ChatPageData) -> Html:
-    """A chat: its head, its outline, and the messages loaded so far."""
+    """Return a chat: its head, its outline, and the messages loaded so far."""
     address = _address(shown.overview.id)
     return el(
         "div",
@@ -37,7 +38,12 @@ def chat_page(shown: ChatPageData) -> Html:
         el(
             "div",
             _side(shown, address),
-            el("div", _messages(shown, address), state_line(shown.state, is_live=shown.is_live), class_="chat-middle"),
+            el(
+                "div",
+                _messages(shown, address),
+                state_line(shown.state, shown.asked_tool, is_live=shown.is_live),
+                class_="chat-middle",
+            ),
             class_="chat-body",
         ),
         el(
@@ -60,7 +66,7 @@ def chat_page(shown: ChatPageData) -> Html:
 
 
 def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Html:
-    """A sub-agent's conversation. `back` links to the call that started it, in the chat with this title."""
+    """Return a sub-agent's conversation. `back` links to the call that started it, in the chat with this title."""
     facts: list[object] = [
         agent.type,
         ", ".join(short_models(agent.models).values()),
@@ -78,17 +84,17 @@ def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Htm
         el("p", [el("span", fact) for fact in facts if fact], class_="chat-facts"),
         class_="chat-head",
     )
-    said = el("section", messages, class_="chunk filled")
-    return el("div", head, el("div", said, id="messages", data_level="normal"), class_="chat agent-page")
+    talk = el("section", messages, class_="chunk filled")
+    return el("div", head, el("div", talk, id="messages", data_level="normal"), class_="chat agent-page")
 
 
-def state_line(state: str, *, is_live: bool) -> Html:
-    """The line below the last message."""
-    state = state if is_live else "idle"
+def state_line(state: str, asked_tool: str = "", *, is_live: bool) -> Html:
+    """Return the line below the last message."""
+    state, asked_tool = (state, asked_tool) if is_live else ("idle", "")
     return el(
         "p",
         el("span", class_="dot", aria_hidden="true"),
-        el("span", STATES[state], class_="state-text"),
+        el("span", f"{STATES[state]}: {asked_tool}" if asked_tool else STATES[state], class_="state-text"),
         id="chat-state",
         class_="chat-state",
         data_state=state,
@@ -101,7 +107,7 @@ def _address(chat: str) -> str:
 
 
 def beside(shown: ChatPageData) -> Html:
-    """The parts outside the messages that change as a chat continues, to be inserted into the page."""
+    """Return the parts outside the messages that change as a chat continues, to be inserted into the page."""
     return join([chat_facts(shown), _outline(shown, _address(shown.overview.id))])
 
 
@@ -155,7 +161,7 @@ def _messages(shown: ChatPageData, address: str) -> Html:
 
 
 def _without_session(agents: Sequence[Agent], messages: Html, links: Links) -> Html:
-    """What stands in the place of a session whose file is not there: its first agent, and links to the others."""
+    """Return the page for a session whose file is not there: its first agent, and links to the others."""
     first, *others = agents
     return el(
         "section",

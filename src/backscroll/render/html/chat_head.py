@@ -1,4 +1,4 @@
-"""The head of a chat's page: title, facts and marks, what one can do with the chat, and how its messages are shown."""
+"""The head of a chat's page: title, facts and marks, actions, and the level of detail."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words, money
 from backscroll.render.html.page_data import ChatPageData
 from backscroll.render.projects import project_name
-from backscroll.render.reports import duration, short
+from backscroll.render.reports import AT_LEAST, duration, short
 from backscroll.render.terminal import moment, plural
 
 LEVELS: Final = (
@@ -19,11 +19,11 @@ LEVELS: Final = (
     ("normal", "Normal", "Normal"),
     ("talk", "Prompts and answers", "Talk"),
 )
-"""How much is shown: the value, the name, and the name where there is little room."""
+"""Levels of detail: the value, the name, and the name where there is little room."""
 
 
 def chat_head(shown: ChatPageData, address: str) -> Html:
-    """Which chat it is, and the actions: one primary, the rest in a menu."""
+    """Return the title, facts and actions of the chat: one primary action, the rest in a menu."""
     badges = [
         el("span", "live", class_="badge live", id="live-badge", hidden=not shown.is_live),
         el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
@@ -42,7 +42,7 @@ def chat_head(shown: ChatPageData, address: str) -> Html:
 
 
 def pane_buttons() -> Html:
-    """What opens the list of chats: where it is a column that was closed, and where it is a drawer."""
+    """Return the buttons that open the list of chats: as a column that was closed, or as a drawer."""
     label = "Show the list of chats"
     return join([
         el("button", icon("pane"), type="button", data_action="pane", class_="quiet icon-only pane-open",
@@ -53,7 +53,7 @@ def pane_buttons() -> Html:
 
 
 def chat_toolbar() -> Html:
-    """How much is shown, and finding in the chat."""
+    """Return the controls for the level of detail and for finding text in the chat."""
     levels = el(
         "fieldset",
         el("legend", "Detail"),
@@ -79,7 +79,7 @@ def chat_toolbar() -> Html:
 
 
 def chat_facts(shown: ChatPageData) -> Html:
-    """Project, time, size and cost: what changes as a chat goes on."""
+    """Return project, time, size and cost, which change as a chat goes on."""
     return el("p", [el("span", fact) for fact in _facts(shown)], class_="chat-facts")
 
 
@@ -95,9 +95,12 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
     yield plural(chat.messages, "message")
     tokens = f"{short(shown.tokens)} tokens" if shown.tokens else ""
     if shown.cost is not None:
-        yield el("span", money(shown.cost), title=tokens or None)
+        least = AT_LEAST if any(item.is_lower_bound for item in shown.outline or ()) else ""
+        yield el("span", f"{least}{money(shown.cost)}", title=tokens or None)
     elif tokens:
         yield tokens
+    if shown.unrecorded_tokens:
+        yield unrecorded_fact(shown.unrecorded_tokens, shown.unrecorded_cost)
     if chat.active_seconds:
         yield f"{duration(chat.active_seconds)} active"
     if chat.models:
@@ -116,6 +119,16 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
             )
 
 
+def unrecorded_fact(tokens: int, cost: int | None) -> Html:
+    """Return the usage of requests without a record, beside that of the answers of a chat."""
+    amount = f"{short(tokens)} tokens" if cost is None else money(cost)
+    title = (
+        f"{plural(tokens, 'token')} in requests without a record (compactions, titles, searches inside tools), by the "
+        "totals of Claude Code: in no other cost here"
+    )
+    return el("span", f"+ {amount} without a record", title=title, class_="unrecorded")
+
+
 def _project_query(project: str) -> str:
     return f'project:"{project}"'
 
@@ -126,7 +139,7 @@ def _several(names: list[str]) -> Html:
 
 
 def when_of(when: datetime) -> Html:
-    """A moment; a script says how long ago it was."""
+    """Return a time as an element; a script replaces it by how long ago it was."""
     exact = moment(when)
     return el("time", f"{exact[:10]} {exact[11:16]}", datetime=exact)
 
@@ -180,6 +193,6 @@ def _menu(shown: ChatPageData, address: str) -> Html:
 
 
 def _field(address: str, name: str, drawing: str, what: str) -> Html:
-    """A field in a menu; Enter saves it."""
+    """Return a field in a menu; Enter saves it."""
     field = el("input", type="text", name=name, required=True, aria_label=what, placeholder=what, autocomplete="off")
     return el("form", el("label", icon(drawing), field, class_="item"), method="post", action=address, data_mark=True)

@@ -19,31 +19,31 @@ Line = list[tuple[str, str]]
 
 
 def code(text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
-    """A block of code. The language or the file name selects the lexer; `first_line` adds line numbers."""
+    """Return a block of code. The language or the file name selects the lexer; `first_line` adds line numbers."""
     lines, note = highlight_with_note(text, language, file)
-    said = el("p", note, class_="code-note muted") if note else NOTHING
+    caption = el("p", note, class_="code-note muted") if note else NOTHING
     if first_line is None:
-        return join([el("pre", el("code", join(map(line_html, lines), "\n")), class_="code", tabindex="0"), said])
+        return join([el("pre", el("code", join(map(line_html, lines), "\n")), class_="code", tabindex="0"), caption])
     # The style sheet draws the line numbers, so they are not copied.
     numbered = (
         el("span", line_html(line), class_="line", data_line=number) for number, line in enumerate(lines, first_line)
     )
-    shown = el("pre", el("code", join(numbered, "\n")), class_="code numbered", tabindex="0")
-    return join([shown, said])
+    block = el("pre", el("code", join(numbered, "\n")), class_="code numbered", tabindex="0")
+    return join([block, caption])
 
 
 def highlight(text: str, language: str = "", file: str = "") -> Html:
-    """Highlighted code without the block around it."""
+    """Highlight code, without the block around it."""
     return join(map(line_html, highlight_lines(text, language, file)), "\n")
 
 
 def highlight_lines(text: str, language: str = "", file: str = "") -> list[Line]:
-    """The highlighted lines of a text. A newline at the end does not start another line."""
+    """Highlight the lines of a text. A newline at the end does not start another line."""
     return highlight_with_note(text, language, file)[0]
 
 
 def highlight_with_note(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
-    """The highlighted lines, and a note for the reader if highlighting took too long."""
+    """Return the highlighted lines, and a note for the reader if highlighting took too long."""
     text = normalize_text(text)
     longest = MAX_HIGHLIGHTED if current_time_limit() else LONGEST_UNTIMED
     lexer = get_lexer(language, file) if len(text) <= longest else None
@@ -57,7 +57,7 @@ def highlight_with_note(text: str, language: str = "", file: str = "") -> tuple[
 
 
 def line_html(line: Line) -> Html:
-    """Render a line."""
+    """Render a line of highlighted pieces."""
     # Without `el`, because there are very many lines; the classes are our own.
     return trusted(
         "".join(
@@ -68,7 +68,7 @@ def line_html(line: Line) -> Html:
 
 
 def normalize_text(text: str) -> str:
-    """The text without control characters, and with `\\n` as the only line break."""
+    """Return the text without control characters, and with `\\n` as the only line break."""
     text = text.replace("\r\n", "\n")
     return clean(text.replace("\r", "\n")).removesuffix("\n")
 
@@ -89,7 +89,7 @@ def is_pathological(text: str, language: str) -> bool:
 
 
 def parse_language(name: str) -> str:
-    """The language in the info string of a fence; empty if it cannot be shown."""
+    """Return the language in the info string of a fence; empty if it cannot be shown."""
     word = name.strip().split(maxsplit=1)[0].strip("{}.").lower() if name.strip() else ""
     return word if len(word) <= 30 and word.isprintable() else ""
 
@@ -130,7 +130,7 @@ def tokenize_until(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list
 
 
 def plain_lines(text: str) -> list[Line]:
-    """The lines without highlighting."""
+    """Return the lines without highlighting."""
     return [[("", line)] for line in text.split("\n")]
 
 
@@ -142,7 +142,7 @@ tokenize_long: Final = lru_cache(24)(tokenize)
 
 @cache
 def token_class(token: Any) -> str:  # noqa: ANN401 (the tokens of pygments have no type)
-    """The CSS class of a token type, or of its nearest parent that has one."""
+    """Return the CSS class of a token type, or of its nearest parent that has one."""
     while token is not Token:
         if token in TOKEN_CLASSES:
             return TOKEN_CLASSES[token]
@@ -151,7 +151,7 @@ def token_class(token: Any) -> str:  # noqa: ANN401 (the tokens of pygments have
 
 
 def get_lexer(language: str, file: str) -> Lexer | None:
-    """The lexer of a language or file, if it is one of `LANGUAGES`."""
+    """Return the lexer of a language or file, if it is one of `LANGUAGES`."""
     names = language_names()
     basename = file.replace("\\", "/").rsplit("/", 1)[-1].lower()
     suffix = basename.rpartition(".")[2]
@@ -165,9 +165,9 @@ def get_lexer(language: str, file: str) -> Lexer | None:
 
 @cache
 def load_lexer(name: str) -> Lexer | None:
-    """The lexer of that name. Lexers have no state, so they are cached."""
-    found = find_lexer_class(name)
-    return found(stripnl=False, ensurenl=False) if found else None
+    """Load the lexer of that name. Lexers have no state, so they are cached."""
+    lexer_class = find_lexer_class(name)
+    return lexer_class(stripnl=False, ensurenl=False) if lexer_class else None
 
 
 class LanguageNames(NamedTuple):
@@ -180,7 +180,7 @@ class LanguageNames(NamedTuple):
 
 @cache
 def language_names() -> LanguageNames:
-    """The names of `LANGUAGES`. Plugins are left out: pygments would search the disk for them."""
+    """Collect the names of `LANGUAGES`. Plugins are left out: pygments would search the disk for them."""
     names = LanguageNames({}, {}, {})
     for name, aliases, patterns, _ in get_all_lexers(plugins=False):
         if name not in LANGUAGES:
@@ -198,13 +198,13 @@ def language_names() -> LanguageNames:
 
 
 def parse_names(names: Iterable[str]) -> frozenset[str]:
-    """The names in several comma-separated lines."""
+    """Split several comma-separated lines into names."""
     return frozenset(name.strip() for line in names for name in line.split(",") if name.strip())
 
 
 MAX_HIGHLIGHTED: Final = 40_000
 LONGEST_UNTIMED: Final = 4_000
-"""Without a clock: short enough for lexers that take quadratic time."""
+"""Most characters highlighted without a clock: short enough for lexers that take quadratic time."""
 MAX_ERRORS: Final = 200
 BLOCK_TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
 PAGE_TOO_SLOW: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."

@@ -33,7 +33,7 @@ class DiffRow(NamedTuple):
 
 def diff(hunks: Iterable[DiffHunk], file: str = "") -> Html:
     """Render the hunks of a unified diff. The file name selects the syntax highlighting."""
-    shown: list[Html] = []
+    pieces: list[Html] = []
     left = MAX_ROWS
     for hunk in hunks:
         lines = [line for whole in hunk.lines for line in split_diff_line(whole)]
@@ -42,17 +42,18 @@ def diff(hunks: Iterable[DiffHunk], file: str = "") -> Html:
         left -= len(rows)
         # After many rows, the rest has no numbers or colours: a browser takes seconds for a hundred thousand rows.
         more = el("pre", "\n".join(rest), class_="plain", tabindex="0") if rest else None
-        shown.append(el("div", fold_unchanged(rows), more, class_="hunk"))
-    return el("div", join(shown, trusted(GAP)), class_="diff")
+        pieces.append(el("div", fold_unchanged(rows), more, class_="hunk"))
+    return el("div", join(pieces, trusted(GAP)), class_="diff")
 
 
 def diff_texts(old: str, new: str, file: str = "") -> Html:
-    """Render the difference of two texts. If comparing takes too long, all old lines, then all new lines."""
+    """Render the difference of two texts. If comparing takes too long, show all old lines, then all new lines."""
     return diff(diff_hunks(old, new), file)
 
 
 def split_diff_line(line: str) -> Iterator[str]:
-    """The lines in a diff line, each with its mark: without a mark it is unchanged, and it may contain line breaks."""
+    """Yield the lines in a diff line, each with its mark: without a mark it is unchanged, and it may contain line
+    breaks."""
     first, *more = normalize_text(line).split("\n")
     mark = first[:1] if first[:1] in MARKS else " "
     yield first if first[:1] == mark else f" {first}"
@@ -60,7 +61,7 @@ def split_diff_line(line: str) -> Iterator[str]:
 
 
 def diff_hunks(old: str, new: str) -> Iterator[DiffHunk]:
-    """The differences, with three lines of context."""
+    """Yield the differences, with three lines of context."""
     before, after = split_lines(old), split_lines(new)
     start = common_prefix_length(before, after)
     end = common_prefix_length(before[start:][::-1], after[start:][::-1])
@@ -94,7 +95,7 @@ def diff_hunks(old: str, new: str) -> Iterator[DiffHunk]:
 def diff_opcodes(
     before: Sequence[str], after: Sequence[str], start: int, most_pairs: int
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """The opcodes of difflib; a single `replace` if comparing would take too long."""
+    """Return the opcodes of difflib; a single `replace` if comparing would take too long."""
     places = Counter(before)
     pairs = sum(count * places[line] for line, count in Counter(after).items())
     if len(before) + len(after) > MAX_LINES or pairs > most_pairs:
@@ -105,13 +106,13 @@ def diff_opcodes(
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text; an empty text has none."""
-    shown = normalize_text(text)
-    return shown.split("\n") if shown or text else []
+    """Split a text into lines; an empty text has none."""
+    normalized = normalize_text(text)
+    return normalized.split("\n") if normalized or text else []
 
 
 def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items at the start are equal."""
+    """Count the equal items at the start."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -121,7 +122,7 @@ def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def diff_rows(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
-    """The lines of a hunk, numbered and highlighted. The old and the new side are highlighted separately."""
+    """Yield the lines of a hunk, numbered and highlighted. The old and the new side are highlighted separately."""
     sides = {
         side: iter(highlight_lines("\n".join(line[1:] for line in hunk.lines if line[0] in kinds), file=file))
         for side, kinds in (("-", " -"), ("+", " +"))
@@ -143,7 +144,7 @@ def diff_rows(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
 
 
 def changed_words(lines: Sequence[str]) -> dict[int, Sequence[tuple[int, int]]]:
-    """The differing characters of lines that replace one another, by index of the line."""
+    """Return the differing characters of lines that replace one another, by index of the line."""
     changes: dict[int, Sequence[tuple[int, int]]] = {}
     removed: list[int] = []
     for mark, group in groupby(range(len(lines)), lambda number: lines[number][:1]):
@@ -157,7 +158,7 @@ def changed_words(lines: Sequence[str]) -> dict[int, Sequence[tuple[int, int]]]:
 
 
 def differing_spans(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
-    """The differing characters of two lines; none if the lines have too little in common."""
+    """Return the differing characters of two lines; none if the lines have too little in common."""
     if len(old) + len(new) > LONGEST_LINE:
         return (), ()
     before, after = WORDS.findall(old), WORDS.findall(new)
@@ -177,7 +178,7 @@ def differing_spans(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequ
 
 
 def fold_unchanged(rows: Sequence[DiffRow]) -> Iterator[Html]:
-    """The rows, with long unchanged stretches folded."""
+    """Yield the rows, with long unchanged stretches folded."""
     for is_same, group in groupby(rows, lambda row: row.mark == " "):
         stretch = list(group)
         if is_same and len(stretch) > FOLD_OVER:
@@ -203,7 +204,7 @@ def row_html(row: DiffRow) -> Html:
 
 
 def row_text_html(row: DiffRow) -> str:
-    """The text of a row, with changed words in `<ins>` or `<del>`."""
+    """Return the text of a row, with changed words in `<ins>` or `<del>`."""
     if not row.changed:
         return line_html(row.line)
     name = "ins" if row.mark == "+" else "del"

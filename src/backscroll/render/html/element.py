@@ -15,12 +15,12 @@ Attribute = str | int | bool | None
 
 
 class Html(str):
-    """Markup."""
+    """Markup that is safe to insert into a page."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        """The protocol of notebooks and template engines."""
+        """Return itself: the protocol of notebooks and template engines."""
         return self
 
 
@@ -38,7 +38,8 @@ def text(value: object) -> Html:
 
 
 def el(name: str, /, *children: object, **attributes: Attribute) -> Html:
-    """An element. `class_` is `class`, `data_id` is `data-id`; True is an attribute without value, None omits it."""
+    """Return an element. `class_` is `class`, `data_id` is `data-id`; True is an attribute without value, None omits
+    it."""
     start = f"<{name}"
     for key, value in attributes.items():
         if value is not None and value is not False:

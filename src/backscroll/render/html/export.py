@@ -12,30 +12,34 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final, Literal
 
-from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.agents import Agent, by_call
+from backscroll.conversation.branches import Branch
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.headings import is_lower_bound
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import Message
 from backscroll.records.content import Image, Text
 from backscroll.records.decode import value_of
 from backscroll.records.record import Record
+from backscroll.render.html.chat_head import unrecorded_fact
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
-from backscroll.render.html.export_branches import MAX_SWITCHABLE_BRANCHES, Segment, forks_of, outline_of, segments_of
+from backscroll.render.html.export_branches import MAX_SWITCHABLE_BRANCHES, Segment, forks_of, outlines_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
 from backscroll.render.html.icons import icon
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
-from backscroll.render.html.page_data import Detail, View
+from backscroll.render.html.page_data import Detail, OutlineItem, View
 from backscroll.render.html.pictures import pictures_of
 from backscroll.render.parts import WITHOUT_SESSION, PartFilter
+from backscroll.render.reports import AT_LEAST
 from backscroll.render.terminal import moment, plural
 
 Format = Literal["html", "md", "json"]
 LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
 CHUNK: Final = 50
 MAX_CHARTED_BRANCHES: Final = 20
-"""How many branches have their own charts."""
+"""Number of branches that have their own charts."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,10 @@ def exported(
     back: str | None = None,
     choice: PartFilter | None = None,
 ) -> Iterator[str]:
-    """The file, piece by piece. Markdown holds one branch (None: all), or with `everything` all; the others hold all.
+    """Yield the file, piece by piece. Markdown holds one branch (None: all), or with `everything` all; the others hold
+    all.
 
-    `back` links to the list of chats that this one is on. `choice` says exactly what Markdown includes.
+    `back` links to the list of chats that has this chat. `choice` overrides what Markdown includes.
     """
     if form == "html":
         return page_of(shared, assets, detail=detail or "everything", back=back)
@@ -70,16 +75,19 @@ def exported(
 def page_of(
     shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None, author: str = "You"
 ) -> Iterator[str]:
-    """The chat as one page. `detail` limits what is in it; a reader can choose to see less. `author` is who typed."""
-    chat, costs = shared.chat, shared.costs
-    messages = {branch.number: _only(shared.messages(branch), detail) for branch in chat.branches}
+    """Yield the chat as one page. `detail` limits its contents; a reader can choose to see less. `author` typed the
+    prompts."""
+    chat = shared.chat
+    by_branch = {branch.number: list(shared.messages(branch)) for branch in chat.branches}
+    messages = {number: _only(some, detail) for number, some in by_branch.items()}
     segments = segments_of(chat, messages)
+    outlines = outlines_of(by_branch, shared.answer_costs, chat.agents)
     agents = {} if detail == "talk" else {agent.id: agent for agent in chat.agents}
     inline = Inline(shared, agents)
     view = View(
         links=FileLinks(chat),
-        costs=costs,
-        agents={agent.call.id: agent for agent in agents.values() if agent.call},
+        costs={name: answer.cost for name, answer in shared.answer_costs.items()},
+        agents=by_call(agents.values()),
         inline=inline,
         whole=True,
         clock=shared.clock,
@@ -90,13 +98,13 @@ def page_of(
     yield from _begin(shared.title, assets, branch_style(chat.branches), back)
     yield text(_head(shared, detail))
     yield '<div class="chat-body">'
-    yield text(_side(chat.branches, segments, costs))
+    yield text(_side(chat.branches, segments, outlines))
     level = "normal" if detail == "everything" else detail
     yield f'<div class="chat-middle"><div id="messages" data-level="{level}">'
     for segment in segments:
         yield from _segment(segment, view, chat)
-    shown = {agent.id for agent in chat.shown_agents}
-    lost = [agent for agent in agents.values() if agent.id in shown and agent.id not in inline.shown]
+    listed = {agent.id for agent in chat.shown_agents}
+    lost = [agent for agent in agents.values() if agent.id in listed and agent.id not in inline.shown]
     if chat.is_without_session and lost:
         yield el("p", WITHOUT_SESSION, class_="muted")
     yield from _lost_agents(lost, inline)
@@ -106,7 +114,7 @@ def page_of(
 
 
 def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator[str]:
-    """Everything before the contents of a page, up to the start of its `div.chat`."""
+    """Yield everything before the contents of a page, up to the start of its `div.chat`."""
     yield from page_head(title, assets, style)
     way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
     yield '<body class="exported">'
@@ -116,7 +124,7 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
 
 
 def page_bar(way: Html = NOTHING) -> Html:
-    """The bar at the top of a page, with a way back where there is one."""
+    """Return the bar at the top of a page, with a way back if there is one."""
     theme = el(
         "button",
         icon("theme"),
@@ -132,7 +140,7 @@ def page_bar(way: Html = NOTHING) -> Html:
 
 
 def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:
-    """The head of a page that may only load and run what is in it."""
+    """Yield the head of a page that may only load and run its own contents."""
     styles = [sheet for sheet in (assets.style, style) if sheet]
     policy = (
         f"default-src 'none'; style-src {' '.join(map(checksum, styles))}; script-src {checksum(assets.script)}; "
@@ -154,12 +162,13 @@ def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:
 
 
 def checksum(content: str) -> str:
-    """The hash of an inline style or script, as written in the policy."""
+    """Return the hash of an inline style or script, as written in the policy."""
     return f"'sha256-{base64.b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
 def branch_style(branches: Sequence[Branch]) -> str:
-    """What is not seen of a file while one branch is read. Without scripts nothing is chosen, and all of it is seen."""
+    """Return the style that hides the rest of a file while one branch is read. Without scripts no branch is chosen, and
+    everything is seen."""
     rules = (
         f':root[data-branch="{branch.number}"] [data-branches]:not([data-branches~="{branch.number}"])'
         for branch in branches
@@ -169,9 +178,9 @@ def branch_style(branches: Sequence[Branch]) -> str:
 
 
 def footer(*, is_redacted: bool) -> Html:
-    """The facts about the file, for its reader."""
-    told = "Recognised secrets are masked." if is_redacted else "Secrets are not masked."
-    return el("footer", el("p", f"Exported by backscroll. {told}"), class_="export-foot muted")
+    """Return the facts about the file, for its reader."""
+    masking = "Recognised secrets are masked." if is_redacted else "Secrets are not masked."
+    return el("footer", el("p", f"Exported by backscroll. {masking}"), class_="export-foot muted")
 
 
 def _head(shared: Shareable, detail: Detail) -> Html:
@@ -179,14 +188,16 @@ def _head(shared: Shareable, detail: Detail) -> Html:
     times = list(
         dict.fromkeys(moment(when)[:16].replace("T", " ") for when in (chat.started, chat.last_active) if when)
     )
-    cost = sum(spent for spent in shared.costs.values() if spent)
+    cost = sum(answer.cost or 0 for answer in shared.answer_costs.values())
+    least = AT_LEAST if any(map(is_lower_bound, shared.answer_costs.values())) else ""
     facts: list[object] = [
         el("span", chat.project, class_="mono") if chat.project else None,
         " – ".join(times),
         ", ".join(chat.models[:3]),
         f"version {' – '.join(dict.fromkeys([chat.versions[0], chat.versions[-1]]))}" if chat.versions else None,
         plural(chat.messages, "message"),
-        money(cost) if cost else None,
+        f"{least}{money(cost)}" if cost else None,
+        unrecorded_fact(*shared.unrecorded) if shared.unrecorded[0] else None,
     ]
     tags = [el("span", tag, class_="tag") for tag in dict.fromkeys([*chat.tags, *shared.tags])]
     return el(
@@ -206,8 +217,8 @@ def _branch_choice(chat: Chat) -> Html:
         return el("p", f"{len(chat.branches):,} branches, one after the other", class_="branch-choice muted")
     options = []
     for branch in chat.branches:
-        asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
-        words = first_words(next(asked, ""), 60) or "no prompt"
+        prompts = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
+        words = first_words(next(prompts, ""), 60) or "no prompt"
         name = f"{branch.number} of {len(chat.branches)}{' (active)' if branch.number == 1 else ''}: {words}"
         options.append(el("option", name, value=branch.number))
     select = el("select", options, id="branch", autocomplete="off")
@@ -224,8 +235,8 @@ def _levels(detail: Detail) -> Html:
         "fieldset",
         el("legend", "Detail"),
         [
-            el("label", el("input", type="radio", name="level", value=name, checked=name == chosen), el("span", told))
-            for name, told in levels
+            el("label", el("input", type="radio", name="level", value=name, checked=name == chosen), el("span", title))
+            for name, title in levels
         ],
         id="levels",
         class_="levels",
@@ -233,21 +244,19 @@ def _levels(detail: Detail) -> Html:
     )
 
 
-def _side(branches: Sequence[Branch], segments: Sequence[Segment], costs: Mapping[str, int | None]) -> Html:
-    strips = []
-    for branch in branches[:MAX_CHARTED_BRANCHES]:
-        items = [
-            item
-            for segment in segments
-            if branch.number in segment.branches
-            for item in outline_of(segment.messages, costs)
-        ]
-        strips.append(el("div", minimap(items), gauge(items), data_branches=branch.number))
-    lists = [
-        el("div", outline_list(outline_of(segment.messages, costs), "", (0,)), data_branches=segment.names)
-        for segment in segments
-        if segment.messages
+def _side(
+    branches: Sequence[Branch], segments: Sequence[Segment], outlines: Mapping[int, Sequence[OutlineItem]]
+) -> Html:
+    strips = [
+        el("div", minimap(outlines[branch.number]), gauge(outlines[branch.number]), data_branches=branch.number)
+        for branch in branches[:MAX_CHARTED_BRANCHES]
     ]
+    lists = []
+    for segment in segments:
+        here = {message.key for message in segment.messages}
+        items = [item for item in outlines[segment.branches[0]] if item.id in here]
+        if here:
+            lists.append(el("div", outline_list(items, "", (0,)), data_branches=segment.names))
     button = el("button", "Outline", type="button", popovertarget="side", class_="side-button")
     parts = [*strips[:1], *[strip for strip in strips[1:] if len(branches) > 1], el("h2", "Prompts"), *lists]
     side = el("nav", parts, id="side", popover="auto", class_="side", aria_label="Outline of this chat")
@@ -271,15 +280,15 @@ def _segment(segment: Segment, view: View, chat: Chat) -> Iterator[str]:
 
 
 def _lost_agents(agents: Sequence[Agent], inline: "Inline") -> Iterator[str]:
-    """The messages of agents whose call is unknown."""
+    """Yield the messages of agents whose call is unknown."""
     if not agents:
         return
     yield '<section class="lost-agents" data-detail="normal"><h2>Other agents</h2>'
     for agent in agents:
-        said = inline.get(agent.id)
+        talk = inline.get(agent.id)
         name = f"{agent.type or 'agent'}: {first_words(agent.description or agent.prompt) or agent.id}"
-        if said is not None:
-            yield el("details", el("summary", name), el("div", said, class_="agent-messages"), class_="agent-talk")
+        if talk is not None:
+            yield el("details", el("summary", name), el("div", talk, class_="agent-messages"), class_="agent-talk")
     yield "</section>"
 
 
@@ -293,15 +302,15 @@ class FileLinks:
         """The images of the last requested row: a row may have thousands."""
 
     def message(self, message: str) -> str:
-        """A message of this file."""
+        """Return the address of a message of this file."""
         return f"#m-{message}"
 
     def picture(self, row: str, number: int) -> str | None:
-        """The image as a data URL, if it is valid."""
+        """Return the image as a data URL, if it is valid."""
         if self._last is None or self._last[0] != row:
             self._last = (row, pictures_of(self._records.get(row)))
-        found = self._last[1]
-        source = found[number].source if 0 <= number < len(found) else None
+        images = self._last[1]
+        source = images[number].source if 0 <= number < len(images) else None
         data = value_of(source.data) if source else None
         try:
             content = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
@@ -311,7 +320,7 @@ class FileLinks:
         return f"data:{kind};base64,{base64.b64encode(content).decode()}" if kind else None
 
     def agent(self, agent: str) -> None:
-        """None: an agent has no separate page."""
+        """Return None: an agent has no separate page."""
 
     agent_messages = raw = prompt = whole = file = agent
 
@@ -339,7 +348,7 @@ class Inline(Mapping[str, Html]):
 
 
 def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
-    """The messages visible at this detail level."""
+    """Return the messages visible at this detail level."""
     if detail == "everything":
         return list(messages)
     if detail == "normal":
@@ -348,12 +357,12 @@ def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
     for message in messages:
         if message.kind in TALK:
             if message.kind is RowKind.ANSWER:
-                said = Message(message.id, message.kind, message.rows[0])
-                said.rows = message.rows
-                said.blocks = [block for block in message.blocks if isinstance(block, Text) and block.text.strip()]
-                if not said.blocks:
+                reduced = Message(message.id, message.kind, message.rows[0])
+                reduced.rows = message.rows
+                reduced.blocks = [block for block in message.blocks if isinstance(block, Text) and block.text.strip()]
+                if not reduced.blocks:
                     continue
-                message = said
+                message = reduced
             kept.append(message)
     return kept
 

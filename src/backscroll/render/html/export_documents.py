@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from backscroll.conversation.headings import AnswerCost
 from backscroll.conversation.overview import Overview
 from backscroll.records.decode import value_of
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
@@ -23,37 +24,41 @@ class Shareable(Readable, Protocol):
 
     @property
     def overview(self) -> Overview:
-        """Its stored summary."""
+        """Stored summary of the chat."""
 
     @property
-    def costs(self) -> Mapping[str, int | None]:
-        """The costs of its answers in nanodollars, by message id."""
+    def answer_costs(self) -> Mapping[str, AnswerCost]:
+        """Usage of the answers, by message id."""
+
+    @property
+    def unrecorded(self) -> tuple[int, int | None]:
+        """Tokens and cost of requests without a record; of no single branch."""
 
     @property
     def is_archived(self) -> bool:
-        """Whether Claude Code has deleted it."""
+        """Whether Claude Code has deleted the chat."""
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the user pinned it."""
+        """Whether the user pinned the chat."""
 
     @property
     def tags(self) -> Sequence[str]:
-        """The user's tags."""
+        """Tags that the user gave the chat."""
 
     @property
     def clock(self) -> Clock:
-        """Measures how long highlighting takes."""
+        """Clock that measures how long highlighting takes."""
 
     @property
     def is_redacted(self) -> bool:
-        """Whether its secrets are masked."""
+        """Whether secrets are masked."""
 
 
 def markdown_document(
     shared: Shareable, detail: Detail, branch: int | None = 1, choice: PartFilter | None = None
 ) -> Iterator[str]:
-    """Markdown for people and for models: one branch (None: all), or with everything all branches and agents.
+    """Yield Markdown for people and models: one branch (None: all), or with everything all branches and agents.
 
     `choice` overrides what the level of detail includes.
     """
@@ -71,18 +76,22 @@ def markdown_document(
     is_whole = detail == "everything"
     branches = chat.branches if is_whole or branch is None else chat.branches[branch - 1 : branch]
     parts = document_parts(shared, branches, choice or CHOICES[detail], agents=is_whole)
-    yield from markdown(islice(parts, 2, None))  # it begins with what stands here already
+    yield from markdown(islice(parts, 2, None))  # it begins with the heading that is here already
 
 
-def json_document(shared: Shareable) -> Iterator[str]:
-    """All of a chat as JSON, for programs: what `show --json` prints, piece by piece."""
+def json_document(shared: Shareable, number: int | None = None) -> Iterator[str]:
+    """Yield a chat as JSON, for programs: what `show --json` prints, piece by piece.
+
+    `number` is that of its branch in the whole chat, if it is only a part with one branch.
+    """
     chat = shared.chat
     head = chat_as_json(shared.overview, archived=shared.is_archived, pinned=shared.is_pinned, tags=shared.tags)
     yield f'{{\n  "chat": {_indented(head, 2)},\n  "branches": '
-    yield _indented([branch_as_json(branch) for branch in chat.branches], 2)
+    branches = [(branch, branch if number is None else branch._replace(number=number)) for branch in chat.branches]
+    yield _indented([branch_as_json(branch) for _, branch in branches], 2)
     messages = (
-        {"branch": branch.number, **message_as_json(message, undecoded=True)}
-        for branch in chat.branches
+        {"branch": numbered.number, **message_as_json(message, undecoded=True)}
+        for branch, numbered in branches
         for message in shared.messages(branch)
     )
     yield ',\n  "messages": '
@@ -108,7 +117,7 @@ def _listed(items: Iterable[object]) -> Iterator[str]:
 
 
 def _indented(value: object, spaces: int) -> str:
-    """A value as indented JSON. Tool inputs are not decoded: small numbers would take many times their bytes.
+    """Return a value as indented JSON. Tool inputs are not decoded: small numbers would take many times their bytes.
 
     Long values are written on one line, because indentation would be most of the file.
     """

@@ -1,11 +1,11 @@
-"""The list of chats that were exported into one folder, with a search of its own."""
+"""The list of chats exported into one folder, with a search of its own."""
 
 import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
 from backscroll.conversation.kinds import HUMAN
 from backscroll.conversation.overview import Overview
 from backscroll.render.documents import Readable
@@ -19,22 +19,22 @@ MAX_PROMPTS = 500
 
 
 class ExportedChat(NamedTuple):
-    """A chat of the list. Light, so that there can be many."""
+    """An entry of the list, without the messages of the chat, so that there can be many."""
 
     file: str
     overview: Overview
     title: str
     prompts: tuple[str, ...]
-    """How its prompts begin, to be found by."""
+    """Beginnings of the prompts, for the search."""
 
 
 def exported_chat(file: str, shared: Readable, overview: Overview) -> ExportedChat:
-    """What the list has of a chat."""
+    """Return the list entry of a chat."""
     return ExportedChat(file, overview, shared.title, tuple(_prompts(shared, shared.chat.branches)))
 
 
 def index_page(chats: Sequence[ExportedChat], assets: Assets, *, title: str, is_redacted: bool) -> Iterator[str]:
-    """The page that leads to all of them."""
+    """Yield the page that links to all chats."""
     yield from page_head(title, assets)
     yield '<body class="exported export-list">'
     yield page_bar()
@@ -75,10 +75,10 @@ def _row(chat: ExportedChat) -> Html:
 
 
 def _data(chat: ExportedChat) -> Html:
-    """What is searched, as JSON that nothing in it can end: every `<` is written by its number."""
+    """Return the searched text as JSON that its contents cannot end: every `<` is written by its number."""
     words = clean_line(f"{chat.title} {chat.overview.project or ''} {chat.overview.id}")
-    told = json.dumps({"text": words, "prompts": chat.prompts}, ensure_ascii=False)
-    return trusted(told.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+    written = json.dumps({"text": words, "prompts": chat.prompts}, ensure_ascii=False)
+    return trusted(written.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def _prompts(shared: Readable, branches: Sequence[Branch]) -> Iterator[str]:

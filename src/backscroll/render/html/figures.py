@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.render.html.element import NOTHING, Html, el
 
 SERIES: Final = 9
-"""How many series can be distinguished by colour."""
+"""Number of series that can be distinguished by colour."""
 BEFORE: Final = -1
 FIGURES: Final = "Show as table"
 
@@ -24,7 +24,7 @@ def figure(
     colours: Sequence[int] = (),
     note: str = "",
 ) -> Html:
-    """A chart with its name, its legend, and its figures folded below it.
+    """Return a chart with its name, its legend, and its figures folded below it.
 
     `note` says which period is drawn, and what is left out.
     """
@@ -40,7 +40,7 @@ def figure(
 
 
 def legend_of(names: Sequence[str], colours: Sequence[int] = ()) -> Html:
-    """The names of the series with their colours, in drawing order."""
+    """Return the names of the series with their colours, in drawing order."""
     items = [
         el("li", el("span", class_=f"swatch {series_class(colours[number] if colours else number)}",
                     aria_hidden="true"), el("span", name), data_series=number)
@@ -50,7 +50,7 @@ def legend_of(names: Sequence[str], colours: Sequence[int] = ()) -> Html:
 
 
 def figures_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -> Html:
-    """A table whose first column names its rows and whose others are numbers."""
+    """Return a table whose first column names its rows and whose other columns are numbers."""
     head = [el("th", name, scope="col", class_="number" if place else None) for place, name in enumerate(columns)]
     body = [
         el("tr", el("th", row[0], scope="row"), [el("td", value, class_="number") for value in row[1:]]) for row in rows
@@ -66,5 +66,5 @@ def figures_table(columns: Sequence[str], rows: Sequence[Sequence[object]], capt
 
 
 def series_class(number: int) -> str:
-    """The class with the colour of that number, from 0; `BEFORE` is for what is only compared with."""
+    """Return the class with the colour of that number, from 0; `BEFORE` is for values that are only compared with."""
     return f"series-{number % SERIES + 1}" if number >= 0 else "series-before"

@@ -12,7 +12,7 @@ GAP: Final = 3
 LEVELS: Final = 4
 WEEKS: Final = 53
 YEARS: Final = 4
-"""How many years are drawn at most."""
+"""Most years that are drawn."""
 FIRST_PART: Final = 27
 """Weeks in a part. Two parts stand side by side, or below one another on a phone."""
 TOP: Final = 16
@@ -20,7 +20,7 @@ SIDE: Final = 34
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY: Final = timedelta(days=1)
 LATEST: Final = date(9000, 1, 1)
-"""Later dates come from a wrong clock."""
+"""Last plausible day: later dates come from a wrong clock."""
 
 
 def heatmap(
@@ -32,10 +32,10 @@ def heatmap(
     last: date | None = None,
     note: str = "",
 ) -> Html:
-    """The days of a period, a column for each week, at most the last `YEARS` years of it.
+    """Return the days of a period, a column for each week, at most the last `YEARS` years of it.
 
     `first` and `last` are the ends of the period, by default the first and the last day given. Days outside of the
-    period are not drawn: they are blank, not zero. `link` is where a day leads that has a number.
+    period are not drawn: they are blank, not zero. `link` returns the address of a day that has a number.
     """
     known = [day for day in days if day <= LATEST]
     last = min(last or max(known, default=LATEST), LATEST)
@@ -44,34 +44,34 @@ def heatmap(
         return figure("calendar", label, el("p", "No data.", class_="muted"), NOTHING)
     most_days = last.weekday() + (YEARS * WEEKS - 1) * 7
     first_drawn = first if (last - first).days <= most_days else last - most_days * DAY
-    shown = {day: count for day, count in days.items() if first_drawn <= day <= last}
-    most = max(shown.values(), default=0)
+    visible = {day: count for day, count in days.items() if first_drawn <= day <= last}
+    most = max(visible.values(), default=0)
     pieces = _pieces(first_drawn, last)
     width = SIDE + max(map(len, pieces)) * (CELL + GAP)  # one for all: on a phone, all are drawn equally small
     parts = [
-        _part(weeks, shown, (first_drawn, last), most, link, width, is_first=not number % 2)
+        _part(weeks, visible, (first_drawn, last), most, link, width, is_first=not number % 2)
         for number, weeks in enumerate(pieces)
     ]
-    total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
-    told = f"{label}: {total:,} on {active:,} days from {first_drawn} to {last}, at most {most:,} per day"
+    total, active = sum(visible.values()), sum(1 for count in visible.values() if count)
+    summary = f"{label}: {total:,} on {active:,} days from {first_drawn} to {last}, at most {most:,} per day"
     drawing = join([
         # Screen readers do not reach links inside an image.
-        el("div", parts, class_="calendar", role="group" if link else "img", aria_label=told),
+        el("div", parts, class_="calendar", role="group" if link else "img", aria_label=summary),
         scale(most),
     ])  # fmt: skip
     rows = [
         (el("a", day.isoformat(), href=link(day)) if link else day.isoformat(), f"{count:,}")
-        for day, count in sorted(shown.items(), reverse=True)
+        for day, count in sorted(visible.items(), reverse=True)
         if count
     ]
     left = sum(days.values()) - total
     period = f"{first_drawn} to {last}: {total:,}" + (f". Not drawn, of other days: {left:,}" if left else "")
-    said = ". ".join(filter(None, (period, note)))
-    return figure("calendar", label, drawing, figures_table(("Day", label), rows, label), note=said)
+    caption = ". ".join(filter(None, (period, note)))
+    return figure("calendar", label, drawing, figures_table(("Day", label), rows, label), note=caption)
 
 
 def _pieces(first: date, last: date) -> list[list[date]]:
-    """The Mondays of a period, cut into pieces that stand side by side, or below one another on a phone."""
+    """Cut the Mondays of a period into pieces that stand side by side, or below one another on a phone."""
     monday = first - first.weekday() * DAY
     count = (last - monday).days // 7 + 1
     mondays = [monday + number * 7 * DAY for number in range(count)]
@@ -79,7 +79,7 @@ def _pieces(first: date, last: date) -> list[list[date]]:
 
 
 def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = "", note: str = "") -> Html:
-    """A row for each weekday, a column for each hour."""
+    """Return a row for each weekday, a column for each hour."""
     most = max((count for _, counts in rows for count in counts), default=0)
     width, height = SIDE + 24 * (CELL + GAP), TOP + len(rows) * (CELL + GAP)
     drawn: list[Html] = [
@@ -107,7 +107,7 @@ def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = 
 
 
 def scale(most: int) -> Html:
-    """The legend of the shades."""
+    """Return the legend of the shades."""
     bounds = sorted({-(-most * level // LEVELS) for level in range(1, LEVELS + 1)} - {0})
     steps = [(0, "0"), *((level_of(bound, most), f"to {bound:,}") for bound in bounds)]
     items = [
@@ -118,7 +118,7 @@ def scale(most: int) -> Html:
 
 
 def level_of(count: int, most: int) -> int:
-    """The shade: 0 for nothing, up to 4."""
+    """Return the shade: 0 for nothing, up to 4."""
     return 0 if count <= 0 else min(LEVELS, 1 + (LEVELS * (count - 1)) // max(1, most))
 
 
@@ -126,7 +126,7 @@ def _part(
     weeks: Sequence[date], days: Mapping[date, int], ends: tuple[date, date], most: int,
     link: Callable[[date], str] | None, width: int, *, is_first: bool,
 ) -> Html:  # fmt: skip
-    """Some of the weeks of a period, with the names of months above and of weekdays beside them."""
+    """Return some of the weeks of a period, with the names of months above and of weekdays beside them."""
     drawn: list[Html] = []
     for column, monday in enumerate(weeks):
         x = SIDE + column * (CELL + GAP)
@@ -160,7 +160,7 @@ def _part(
 
 
 def _square(x: int, y: int, count: int, most: int, name: str, unit: str) -> Html:
-    told = f"{name}: {count:,}{f' {unit}' if unit else ''}"
+    text = f"{name}: {count:,}{f' {unit}' if unit else ''}"
     return el(
-        "rect", el("title", told), x=x, y=y, width=CELL, height=CELL, rx=2, class_=f"level-{level_of(count, most)}"
+        "rect", el("title", text), x=x, y=y, width=CELL, height=CELL, rx=2, class_=f"level-{level_of(count, most)}"
     )

@@ -8,13 +8,13 @@ from backscroll.render.html.element import Html, el
 
 @cache
 def icon(name: str) -> Html:
-    """A drawing that says nothing by itself: the text or label beside it does."""
+    """Return a drawing without a label of its own: the text beside it has one."""
     return el("svg", el("path", d=DRAWINGS[name]), viewBox="0 0 16 16", class_=f"icon icon-{name}", aria_hidden="true")
 
 
 @cache
 def mark() -> Html:
-    """The mark of backscroll: lines of a conversation, and the way back up through them."""
+    """Return the mark of backscroll: lines of a conversation, and the way back up through them."""
     return el(
         "svg",
         el("rect", x=1, y=1, width=22, height=22, rx=6, class_="mark-ground"),
@@ -95,4 +95,4 @@ DRAWINGS: Final = {
     "tool": "M10.5 2.7a3.2 3.2 0 0 0-3.9 4.2l-4 4a1.3 1.3 0 0 0 1.9 1.9l4-4a3.2 3.2 0 0 0 4.2-3.9L11 6.6 9.2 4.8Z",
     "warning": "M8 2.5 14 13H2ZM8 6.5v3M8 11.3h.01",
 }  # fmt: skip
-"""The path of each. A dot is a line of no length with round ends."""
+"""Path of each drawing. A dot is a line of no length with round ends."""

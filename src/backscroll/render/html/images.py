@@ -4,14 +4,14 @@ from typing import Final, NamedTuple
 
 
 class Size(NamedTuple):
-    """In pixels."""
+    """Width and height in pixels."""
 
     width: int
     height: int
 
 
 def detect_media_type(data: bytes) -> str | None:
-    """The media type: png, jpeg, gif or webp. None for other types, truncated headers and absurd sizes.
+    """Return the media type: png, jpeg, gif or webp. None for other types, truncated headers and absurd sizes.
 
     SVG is not supported, because it can contain scripts.
     """

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import HUMAN, RowKind
-from backscroll.conversation.messages import Message
+from backscroll.conversation.messages import Message, OtherText
 from backscroll.conversation.model_names import short_model
+from backscroll.conversation.parts import PartStart
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records.content import Usage
 from backscroll.records.kinds import Assistant, ChainRecord
@@ -21,6 +22,7 @@ from backscroll.render.html.prose import prose
 from backscroll.render.html.time_limit import timed
 from backscroll.render.html.tools import call_html
 from backscroll.render.html.tools.shell import command_line
+from backscroll.render.parts import PART_STARTS
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import moment
 
@@ -28,7 +30,7 @@ __all__ = ["call_html", "message_html", "messages_html"]
 
 
 class PreviousMessage(NamedTuple):
-    """What the previous messages showed already: repeated facts are left out."""
+    """Facts that the previous messages showed already and that are not repeated."""
 
     is_answer: bool = False
     model: str | None = None
@@ -47,20 +49,20 @@ class ArticleContent(NamedTuple):
 
 
 def message_html(message: Message, view: View, before: Message | None = None) -> Html:
-    """A message. `before` is the previous one; without it, nothing is marked as changed."""
+    """Return a message. `before` is the previous one; without it, nothing is marked as changed."""
     with timed(view.clock):
         return _message(message, view, _behind(before, PreviousMessage()) if before else PreviousMessage())
 
 
 def messages_html(messages: Iterable[Message], view: View, before: Message | None = None) -> Html:
-    """Several messages. They share the time limit for highlighting."""
+    """Return several messages, which share the time limit for highlighting."""
     known = _behind(before, PreviousMessage()) if before else PreviousMessage()
-    shown = []
+    articles = []
     with timed(view.clock):
         for message in messages:
-            shown.append(_message(message, view, known))
+            articles.append(_message(message, view, known))
             known = _behind(message, known)
-    return join(shown)
+    return join(articles)
 
 
 def _behind(message: Message, known: PreviousMessage) -> PreviousMessage:
@@ -70,26 +72,48 @@ def _behind(message: Message, known: PreviousMessage) -> PreviousMessage:
 
 
 def _message(message: Message, view: View, before: PreviousMessage) -> Html:
-    told = _told(message, view)
+    content = _told(message, view)
     is_continued = message.kind is RowKind.ANSWER and before.is_answer
     day = _day(message, before.message, view)
-    classes = ["message", str(message.kind), told.tone, "continued" if is_continued else "", "new-day" if day else ""]
+    classes = [
+        "message",
+        str(message.kind),
+        content.tone,
+        "continued" if is_continued else "",
+        "new-day" if day else "",
+    ]
+    classes.append("starts-part" if message.starts_part else "")
     return el(
         "article",
         el("p", el("span", day), class_="day") if day else NOTHING,
+        _part_start(message.starts_part) if message.starts_part is not None else NOTHING,
         _fork(view.forks[message.key]) if message.key in view.forks else NOTHING,
-        _head(message, view, before, told),
-        el("div", told.parts, class_="message-body"),
+        _head(message, view, before, content),
+        el("div", content.parts, class_="message-body"),
+        *(_conflict(other) for other in message.conflicts),
         class_=" ".join(filter(None, classes)),
         id=f"m-{message.key}",
         data_kind=str(message.kind),
-        data_detail=told.detail,
+        data_detail=content.detail,
         data_time=moment(message.when) if message.when else None,
     )
 
 
+def _part_start(start: PartStart) -> Html:
+    """Return the divider before a part of the conversation."""
+    text = PART_STARTS[start]
+    return el("p", text[0].upper() + text[1:], class_="part-start", role="separator")
+
+
+def _conflict(other: OtherText) -> Html:
+    """Return the text that another machine has in the place of a message."""
+    title = el("summary", f"{other.machine} has another text here")
+    return el("details", title, el("div", prose(other.text), class_="message-body"), class_="conflict", open=True)
+
+
 def _day(message: Message, before: Message | None, view: View) -> str:
-    """The date, where a new day begins. It depends on these two alone: a page is made in pieces, and in any order."""
+    """Return the date if a new day begins here. It depends on these two alone: a page is made in pieces, and in any
+    order."""
     if view.local is None or message.when is None or (before is not None and before.when is None):
         return ""
     day = view.local(message.when).date()
@@ -113,22 +137,22 @@ def _told(message: Message, view: View) -> ArticleContent:
         )
     if kind in (RowKind.PROMPT, RowKind.QUEUED):
         is_task = row.is_sidechain
-        shown = prose(text) if is_task or has_headings(text) else _typed(text, view)
+        body = prose(text) if is_task or has_headings(text) else _typed(text, view)
         who = "Task" if is_task else view.author
-        parts = [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)]
+        parts = [body if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)]
         return ArticleContent(who, parts, "talk", drawing="agent" if is_task else "person")
     if kind is RowKind.COMMAND:
         name, _, arguments = text.partition(" ")
-        shown = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
-        return ArticleContent("Command", [shown, *media(message.blocks, row.uuid, view)], "talk", drawing="slash")
+        body = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
+        return ArticleContent("Command", [body, *media(message.blocks, row.uuid, view)], "talk", drawing="slash")
     if kind is RowKind.SHELL:
         return ArticleContent("Shell", [command_line(text)], "talk", drawing="terminal")
     if kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
         return ArticleContent("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
     aside = aside_of(message, view)
     line = el("summary", aside.line) if aside.folded else el("p", aside.line, class_="aside-line")
-    shown = el("details", line, el("div", aside.folded, class_="aside-body")) if aside.folded else line
-    return ArticleContent("", [shown], aside.detail, f"aside {aside.tone}".strip())
+    body = el("details", line, el("div", aside.folded, class_="aside-body")) if aside.folded else line
+    return ArticleContent("", [body], aside.detail, f"aside {aside.tone}".strip())
 
 
 def _typed(text: str, view: View) -> Html:
@@ -136,23 +160,23 @@ def _typed(text: str, view: View) -> Html:
     if not lines:
         return typed_text(text)
     rest = text[len(begin) :]
-    shown, cut_lines = truncate(rest, 5000, 200_000)
+    excerpt, cut_lines = truncate(rest, 5000, 200_000)
     more = el("p", "See the raw row for the rest.", class_="muted") if cut_lines else NOTHING
     left = lines - begin.count("\n") - 1
     folded = el("details", el("summary", f"{left:,} more lines" if left > 1 else f"{len(rest):,} more characters"),
-                typed_text(shown), more, class_="typed-rest")  # fmt: skip
+                typed_text(excerpt), more, class_="typed-rest")  # fmt: skip
     return join([typed_text(begin), folded])
 
 
 def _output(text: str, view: View) -> Html:
     if not _says_something(text):
         return el("p", "no output", class_="muted aside-line")
-    shown, lines = (text, 0) if view.whole else truncate(text)
+    excerpt, lines = (text, 0) if view.whole else truncate(text)
     if not lines:
-        return terminal_html(shown)
+        return terminal_html(excerpt)
     return join(
         [
-            terminal_html(shown),
+            terminal_html(excerpt),
             el("details", el("summary", f"All {lines:,} lines"), terminal_html(truncate(text, 5000, 200_000)[0])),
         ]
     )
@@ -194,10 +218,10 @@ def _spent(message: Message, view: View) -> Html:
     context = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
     known = message.id in view.costs
     cost = view.costs.get(message.id)
-    told = f"{short(context)} in · {short(usage.output_tokens)} out"
+    sizes = f"{short(context)} in · {short(usage.output_tokens)} out"
     if known:
-        told += f" · {dollars(cost // 1000) if cost is not None else 'unknown price'}"
-    return el("span", told, class_="spent", title=_usage_title(usage))
+        sizes += f" · {dollars(cost // 1000) if cost is not None else 'unknown price'}"
+    return el("span", sizes, class_="spent", title=_usage_title(usage))
 
 
 def _usage_title(usage: Usage) -> str:
@@ -225,7 +249,7 @@ def _save_prompt(message: Message, view: View) -> Html:
 
 
 def _fork(fork: Fork) -> Html:
-    """The branches from here, side by side."""
+    """Return the branches from here, side by side."""
     ways = fork.ways
     here = min(max(fork.here, 0), len(ways) - 1)
 
@@ -245,6 +269,7 @@ def _fork(fork: Fork) -> Html:
         )
         for number, (branch, first, text) in enumerate(listed, begin)
     ]
+    what = "You rewound" if fork.is_rewind else "Forked"
     left = len(ways) - len(listed)
     more = el("p", f"{left:,} more branches not listed", class_="muted") if left else NOTHING
     count = el(
@@ -255,13 +280,13 @@ def _fork(fork: Fork) -> Html:
     )
     return el("nav", step(here - 1, "chevron-left", "Previous branch"), count,
               step(here + 1, "chevron-right", "Next branch"),
-              el("span", f"You rewound here: branch {ways[here][0]}", _instead(ways, here), class_="muted"),
+              el("span", f"{what} here: branch {ways[here][0]}", _instead(ways, here), class_="muted"),
               _compare(fork, here),
               class_="fork", aria_label="Branches from here")  # fmt: skip
 
 
 def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
-    """The other branch from here, if there is one."""
+    """Return the other branch from here, if there is one."""
     if len(ways) != 2:
         return ""
     branch, _, text = ways[1 - here]
@@ -270,7 +295,7 @@ def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
 
 
 def _compare(fork: Fork, here: int) -> Html:
-    """A link that compares this branch with the one before it."""
+    """Return a link that compares this branch with the one before it."""
     other = fork.ways[here - 1 if here else 1][0]
     if fork.compare is None or other == fork.ways[here][0]:
         return NOTHING
@@ -289,8 +314,8 @@ def _version(message: Message) -> str | None:
 def _model_title(message: Message, before: PreviousMessage) -> str:
     record = message.rows[0].record
     effort = record.effort if isinstance(record, Assistant) else None
-    told = [model for model in (before.model, message.model) if model]
-    return " → ".join(told) + (f", effort {effort}" if effort else "")
+    models = [model for model in (before.model, message.model) if model]
+    return " → ".join(models) + (f", effort {effort}" if effort else "")
 
 
 UNSEEN: Final = frozenset(

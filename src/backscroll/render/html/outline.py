@@ -6,12 +6,12 @@ from typing import Final, TypeVar
 from urllib.parse import quote
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
 from backscroll.conversation.context_window import context_window
 from backscroll.conversation.titles import cut_at_word
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
 from backscroll.render.html.page_data import Links, OutlineItem
-from backscroll.render.reports import dollars, short
+from backscroll.render.reports import AT_LEAST, dollars, short
 from backscroll.render.terminal import clean_line, plural
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 MAX_NAME_LENGTH: Final = 110
 DEEPEST: Final = 6
 MAX_BARS: Final = 150
-"""More bars would be thinner than a line."""
+"""Most bars: more would be thinner than a line."""
 WIDTH: Final = 300
 BARS_HEIGHT: Final = 40
 CURVE_HEIGHT: Final = 56
@@ -27,25 +27,27 @@ MARK: Final = 4
 
 
 def money(nanodollars: int | None) -> str:
-    """An amount in dollars; empty if no price is known."""
+    """Return an amount in dollars; empty if no price is known."""
     return dollars(round(nanodollars / 1000)) if nanodollars is not None else ""
 
 
 def first_words(text: str, longest: int = MAX_NAME_LENGTH) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text, on one line."""
     return cut_at_word(clean_line(text[: 4 * longest]), longest)
 
 
 def outline_list(items: Iterable[OutlineItem], address: str, filled: Iterable[int] = ()) -> Html:
-    """The prompts and compactions as links. `address` is the relative address of the page."""
+    """Return the prompts and compactions as links. `address` is the relative address of the page."""
     here = set(filled)
     return el("ol", [_line(item, address, is_here=item.chunk in here) for item in items], class_="outline")
 
 
 def _line(item: OutlineItem, address: str, *, is_here: bool) -> Html:
-    """Without `el`: a long chat has thousands of lines, and they would take half of the time for its page."""
-    told = [money(item.cost) if item.cost else "", plural(item.calls, "call") if item.calls else ""]
-    facts = "".join(f"<span>{text(word)}</span>" for word in told if word)
+    """Return a line, without `el`: a long chat has thousands of lines, which would take half of its page's time."""
+    agents = f"agents {money(item.agents_cost)}" if item.agents_cost else ""
+    cost = f"{AT_LEAST if item.is_lower_bound else ''}{money(item.cost)}" if item.cost else ""
+    sizes = [cost, agents, plural(item.calls, "call") if item.calls else ""]
+    facts = "".join(f"<span>{text(word)}</span>" for word in sizes if word)
     if item.errors:
         facts += f'<span class="error">{text(plural(item.errors, "error"))}</span>'
     at = quote(item.id, safe="")
@@ -64,7 +66,7 @@ def _name(item: OutlineItem, longest: int = MAX_NAME_LENGTH) -> str:
 
 
 def minimap(items: Sequence[OutlineItem]) -> Html:
-    """A bar for each turn, as high as its cost, with marks for errors and dividers for compactions."""
+    """Return a bar for each turn, as high as its cost, with marks for errors and dividers for compactions."""
     turns = [item for item in items if item.kind != "compaction"]
     if len(items) < 2:
         return NOTHING
@@ -108,7 +110,7 @@ def minimap(items: Sequence[OutlineItem]) -> Html:
 
 
 def gauge(items: Sequence[OutlineItem], address: str = "") -> Html:
-    """How full the context was at the end of each turn, and how full it is now; `address` tells what fills it.
+    """Return how full the context was at the end of each turn, and is now; `address` is the page that explains it.
 
     Where the size of the window is not known, the tokens stand alone.
     """
@@ -118,15 +120,15 @@ def gauge(items: Sequence[OutlineItem], address: str = "") -> Html:
     now, most = known[-1], max(known)
     window = _window(items, most)
     if window is None:
-        told = f"{short(now)} tokens"
+        amount = f"{short(now)} tokens"
         meter = NOTHING
     else:
         share = f"{100 * now / window:.0f} %"
-        told = f"{short(now)} of {short(window)} tokens · {share}"
+        amount = f"{short(now)} of {short(window)} tokens · {share}"
         label = f"Context: {short(now)} of {short(window)} tokens, {share}"
         meter = el("meter", share, value=now, min=0, max=window, high=round(window * 0.8), aria_label=label)
     name = el("a", "Context", href=address) if address else "Context"
-    caption = el("figcaption", name, " ", el("span", told))
+    caption = el("figcaption", name, " ", el("span", amount))
     if len(known) < 2:
         return el("figure", meter, caption, class_="strip gauge")
     height = window or most or 1
@@ -155,9 +157,9 @@ def gauge(items: Sequence[OutlineItem], address: str = "") -> Html:
 
 
 def _window(items: Sequence[OutlineItem], most: int) -> int | None:
-    """The context window of the last model, if that or what was seen tells it."""
+    """Return the context window of the last model, if its name or the largest context tells it."""
     model = next((item.model for item in reversed(items) if item.model), None)
-    before = [one.context for one, other in pairwise(items) if other.kind == "compaction" and one.context]
+    before = [item.context for item, after in pairwise(items) if after.kind == "compaction" and item.context]
     return context_window(model, most, max(before, default=None))
 
 
@@ -167,13 +169,14 @@ def _vertical(x: float, height: int) -> Html:
 
 def _bar_title(group: Sequence[OutlineItem], errors: int) -> str:
     cost = sum(item.cost or 0 for item in group)
-    told = [_name(group[0], 80), f"and {len(group) - 1} more" if len(group) > 1 else ""]
-    told += [money(cost) if cost else "", plural(errors, "error") if errors else ""]
-    return " · ".join(word for word in told if word)
+    names = [_name(group[0], 80), f"and {len(group) - 1} more" if len(group) > 1 else ""]
+    least = AT_LEAST if any(item.is_lower_bound for item in group) else ""
+    names += [f"{least}{money(cost)}" if cost else "", plural(errors, "error") if errors else ""]
+    return " · ".join(word for word in names if word)
 
 
 def _groups(items: Sequence[OutlineItem]) -> list[Sequence[OutlineItem]]:
-    """The items one by one, or grouped if there are too many to distinguish."""
+    """Return the items one by one, or grouped if there are too many to distinguish."""
     size = -(-len(items) // MAX_BARS)
     return [items[start : start + size] for start in range(0, len(items), size)]
 
@@ -181,7 +184,7 @@ def _groups(items: Sequence[OutlineItem]) -> list[Sequence[OutlineItem]]:
 def tree(
     sessions: Sequence[str], branches: Sequence[Branch], agents: Sequence[Agent], here: int, address: str, links: Links
 ) -> Html:
-    """The branches and agents of a chat. The branch is added to `address`."""
+    """Return the branches and agents of a chat. The branch is added to `address`."""
     counts = [plural(len(sessions), "session")] if len(sessions) > 1 else []
     counts += [f"{len(branches)} branches"] if len(branches) > 1 else []
     counts += [plural(len(agents), "agent")] if agents else []
@@ -199,8 +202,8 @@ def tree(
 
 def _session(name: str, branches: Sequence[Branch]) -> Html:
     ends = [str(branch.number) for branch in branches if name in branch.sessions]
-    told = f" ends branch {', '.join(ends)}" if ends and len(branches) > 1 else ""
-    return el("li", el("code", name[:8], title=name), el("span", told, class_="muted"))
+    ending = f" ends branch {', '.join(ends)}" if ends and len(branches) > 1 else ""
+    return el("li", el("code", name[:8], title=name), el("span", ending, class_="muted"))
 
 
 def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
@@ -220,14 +223,14 @@ def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
             else f"{address}?branch={here}",
             aria_current="true" if branch.number == here else None,
         )
-        told = plural(len(branch.turns), "turn") + (", active" if branch.number == 1 else "")
-        return join([link, " ", el("span", told, class_="muted")])
+        size = plural(len(branch.turns), "turn") + (", active" if branch.number == 1 else "")
+        return join([link, " ", el("span", size, class_="muted")])
 
     return _nested(below, None, lambda branch: branch.number, line)
 
 
 def agent_list(agents: Sequence[Agent], links: Links) -> Html:
-    """The agents as links to their pages, those that an agent started below it."""
+    """Return the agents as links to their pages, each with the agents that it started below it."""
     known = {id(agent) for agent in agents}
     below: dict[int | None, list[Agent]] = {}
     for agent in agents:
@@ -249,15 +252,15 @@ def _nested(
     line: Callable[[T], Html],
     depth: int = 0,
 ) -> Html:
-    """A nested list. Very deep levels are flattened, because the width of a page is limited."""
+    """Return a nested list. Very deep levels are flattened, because the width of a page is limited."""
     own = below.get(parent, ())
     if not own:
         return NOTHING
     if depth < DEEPEST:
-        return el("ul", [el("li", line(one), _nested(below, key(one), key, line, depth + 1)) for one in own])
+        return el("ul", [el("li", line(item), _nested(below, key(item), key, line, depth + 1)) for item in own])
     flat, waiting = [], list(reversed(own))
     while waiting:
-        one = waiting.pop()
-        flat.append(el("li", line(one)))
-        waiting.extend(reversed(below.get(key(one), ())))
+        item = waiting.pop()
+        flat.append(el("li", line(item)))
+        waiting.extend(reversed(below.get(key(item), ())))
     return el("ul", flat)

@@ -1,4 +1,4 @@
-"""The data of a chat page: what `render` needs to draw it, and where its links lead."""
+"""The data of a chat page: everything that `render` needs to draw it, and the addresses of its links."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,63 +6,65 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from backscroll.conversation.agents import Agent
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
 from backscroll.conversation.overview import Overview
 from backscroll.render.html.element import Html
 from backscroll.render.html.time_limit import Clock
 
 Detail = Literal["everything", "normal", "talk"]
+ChatState = Literal["idle", "working", "waiting", "permission"]
 
 
 class Links(Protocol):
-    """Link targets. The viewer has all of them, an exported file some; None means no link."""
+    """Addresses of links. The viewer has all of them, an exported file some; None means no link."""
 
     def message(self, message: str) -> str:
-        """A message of this chat, by its id."""
+        """Address of a message of this chat, by its id."""
 
     def agent(self, agent: str) -> str | None:
-        """A sub-agent's own page."""
+        """Address of a sub-agent's own page."""
 
     def agent_messages(self, agent: str) -> str | None:
-        """A fragment with a sub-agent's messages, to be inserted into the page."""
+        """Address of a fragment with a sub-agent's messages, to be inserted into the page."""
 
     def picture(self, row: str, number: int) -> str | None:
-        """An image, by its row and its index in that row."""
+        """Address of an image, by its row and its index in that row."""
 
     def raw(self, row: str) -> str | None:
-        """The raw row."""
+        """Address of the raw row."""
 
     def prompt(self, message: str) -> str | None:
-        """The form that saves a prompt to be used again."""
+        """Address of the form that saves a prompt to be used again."""
 
     def whole(self, call: str) -> str | None:
-        """A fragment with a tool call and its result in full, if the page truncates it."""
+        """Address of a fragment with a tool call and its result in full, if the page truncates it."""
 
     def file(self, path: str) -> str | None:
-        """The history of a file."""
+        """Address of the history of a file."""
 
 
 @dataclass(frozen=True)
 class View:
-    """How messages are shown, and facts that are not in the messages themselves."""
+    """The way messages are shown, and facts that are not in the messages themselves."""
 
     links: Links
     costs: Mapping[str, int | None] = field(default_factory=dict)
-    """The cost of answers in nanodollars, by message id; None if no price is known."""
-    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Cost of answers in nanodollars, by message id; None if no price is known."""
+    agents: Mapping[str, Sequence[Agent]] = field(default_factory=dict)
     """Sub-agents by the id of the call that started them."""
     inline: Mapping[str, Html] = field(default_factory=dict)
     """The messages of agents, by agent id, if they are part of the page (in exported files)."""
     whole: bool = False
     """Whether long inputs and outputs are shown in full."""
     clock: Clock | None = None
-    """Measures how long highlighting takes."""
+    """Clock that measures how long highlighting takes."""
     local: Callable[[datetime], datetime] | None = None
-    """Gives a moment in the reader's time zone. With it, messages have clock times, and dividers have their dates."""
+    """Function that converts a time to the reader's zone. With it, messages have clock times, and dividers have their
+    dates."""
     forks: Mapping[str, "Fork"] = field(default_factory=dict)
     """Rewinds, by the id of the first message of each branch."""
     author: str = "You"
-    """Who typed the prompts."""
+    """Author of the prompts."""
 
 
 @dataclass(frozen=True)
@@ -72,20 +74,22 @@ class Fork:
     here: int
     """The index of the shown branch."""
     ways: Sequence[tuple[int, str, str]]
-    """For each, in order of time: the branch number, its first message, and the text of that message."""
+    """For each way, in order of time: the branch number, its first message, and the text of that message."""
     compare: str | None = None
     """The page that compares branches, without its query; None where there is none."""
+    is_rewind: bool = True
+    """Whether the user went back inside a session; else the ways are sessions of their own."""
 
 
 @dataclass(frozen=True)
 class BranchOrigin:
-    """Where a branch left another one."""
+    """The place where a branch left another one."""
 
     number: int
     parent: int | None
-    """The branch that it left; None if it begins on its own."""
+    """Branch that it left; None if it begins on its own."""
     text: str
-    """The last prompt before."""
+    """Text of the last prompt before."""
 
 
 @dataclass(frozen=True)
@@ -93,23 +97,27 @@ class OutlineItem:
     """A prompt, or a compaction, in the outline of a chat."""
 
     id: str
-    """The message."""
+    """Id of the message."""
     kind: str
     """`prompt`, `command`, `shell` or `compaction`."""
     text: str
     when: datetime | None
     chunk: int
-    """The chunk that contains it."""
+    """Number of the chunk that contains the message."""
     messages: int = 0
-    """How many messages are in its turn."""
+    """Number of messages in the turn."""
     calls: int = 0
     errors: int = 0
     context: int | None = None
-    """The tokens of the context at the end of its turn."""
+    """Tokens of the context at the end of the turn."""
     model: str | None = None
-    """The model that gave its last answer."""
+    """Model that gave the last answer of the turn."""
     cost: int | None = None
-    """The cost of its turn in nanodollars; None if no price is known."""
+    """Cost of the turn in nanodollars, with the agents that were started in it; None if no price is known."""
+    agents_cost: int | None = 0
+    """Part of the cost that agents used."""
+    is_lower_bound: bool = False
+    """Whether the cost is a lower bound: the final output count of an answer in it is not known."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +125,11 @@ class MessageChunk:
     """About a hundred messages that are loaded together."""
 
     number: int
-    """From 0."""
+    """Number of the chunk, from 0."""
     first: str
-    """The id of its first message."""
+    """Id of its first message."""
     messages: int
-    """The number of messages, approximately."""
+    """Number of messages, approximately."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +145,12 @@ class ChatPageData:
     """None if it is so long that the page loads it later."""
     chunks: Sequence[MessageChunk]
     filled: Mapping[int, Html]
-    """The messages of the chunks that the page starts with."""
+    """Messages of the chunks that the page starts with."""
     links: Links
     agent_messages: Html | None = None
-    """What the first agent said, where the session's own file is not there."""
+    """Messages of the first agent, where the session's own file is not there."""
     cursor: str = ""
-    """Marks how much of the chat the page has, to request what is newer."""
+    """Position in the chat up to which the page has it, to request newer messages."""
     is_live: bool = False
     is_archived: bool = False
     is_pinned: bool = False
@@ -150,12 +158,17 @@ class ChatPageData:
     notes: Sequence[str] = ()
     tokens: int = 0
     cost: int | None = None
-    """The total cost in nanodollars."""
+    """Total cost in nanodollars."""
+    unrecorded_tokens: int = 0
+    unrecorded_cost: int | None = None
+    """Usage of requests without a record, which the total does not have."""
     resume: str | None = None
-    """The command that resumes it."""
+    """Command that resumes the chat."""
     origins: Sequence[BranchOrigin] = ()
     """Where its branches left each other: all but the first."""
     holders: Sequence[str] = ()
-    """The databases and logs of early clients that it is from."""
-    state: Literal["idle", "working", "waiting"] = "idle"
-    """Of a live chat: whether Claude is working or waiting for the user."""
+    """Databases and logs of early clients that the chat is from."""
+    state: ChatState = "idle"
+    """State of a live chat: whether Claude is working or waiting for the user, or for a permission."""
+    asked_tool: str = ""
+    """Tool that waits for a permission."""

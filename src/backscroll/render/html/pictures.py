@@ -12,20 +12,20 @@ __all__ = ["document_note", "media", "picture", "pictures_of"]
 
 
 def picture(block: Image, row: str, number: int, view: View) -> Html:
-    """An image, or a note in its place."""
+    """Return an image, or a note in its place."""
     kind = (block.source.media_type if block.source else None) or "picture"
     if block.source is not None and block.source.url:  # fetching it would reveal that the page is being read
         return el("p", f"[picture at {block.source.url}]", class_="picture-note muted")
     address = view.links.picture(row, number) if _is_picture(block) else None
     if address is None:
         return el("p", f"[{kind}, not shown here]", class_="picture-note muted")
-    shown = el("img", src=address, alt=f"Picture {number + 1} ({kind})", loading="lazy", class_="picture")
+    image = el("img", src=address, alt=f"Picture {number + 1} ({kind})", loading="lazy", class_="picture")
     # Browsers do not follow a link to a data: URL, and it would double the size of the page.
-    return shown if address.startswith("data:") else el("a", shown, href=address, class_="picture-link")
+    return image if address.startswith("data:") else el("a", image, href=address, class_="picture-link")
 
 
 def _is_picture(block: Image) -> bool:
-    """Whether its bytes are a supported image; otherwise its link would lead nowhere."""
+    """Whether the bytes of the block are a supported image; otherwise its link would lead nowhere."""
     header = bytes_of(block, HEADER_CHARACTERS)
     return header is not None and (
         detect_media_type(header) is not None or detect_media_type(bytes_of(block) or b"") is not None
@@ -33,22 +33,22 @@ def _is_picture(block: Image) -> bool:
 
 
 def document_note(block: Document) -> Html:
-    """A note in place of a document."""
+    """Return a note in place of a document."""
     kind = (block.source.media_type if block.source else None) or "document"
     return el("p", f"[{kind}{f': {block.title}' if block.title else ''}]", class_="picture-note muted")
 
 
 def media(blocks: list[Block], row: str, view: View) -> list[Html]:
-    """The images and documents among the blocks of a row that has no other images."""
-    shown: list[Html] = []
+    """Return the images and documents among the blocks of a row that has no other images."""
+    items: list[Html] = []
     number = 0
     for block in blocks:
         if isinstance(block, Image):
-            shown.append(picture(block, row, number, view))
+            items.append(picture(block, row, number, view))
             number += 1
         elif isinstance(block, Document):
-            shown.append(document_note(block))
-    return shown
+            items.append(document_note(block))
+    return items
 
 
 HEADER_CHARACTERS: Final = 65_536

@@ -18,7 +18,7 @@ SLACK: Final = 1.5
 
 
 def truncate(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> tuple[str, int]:
-    """The part of a text to show at first, and its total number of lines; 0 if that is all of it."""
+    """Return the part of a text to show at first, and its total number of lines; 0 if that is all of it."""
     count = text.count("\n") + 1
     if count <= lines * SLACK and len(text) <= characters * SLACK:
         return text, 0
@@ -26,7 +26,7 @@ def truncate(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> 
 
 
 def typed_text(text: str) -> Html:
-    """Text that the user typed, line by line, with fenced code as code."""
+    """Return text that the user typed, line by line, with fenced code as code."""
     parts: list[Html] = []
     lines: list[str] = []
     fence = language = ""
@@ -49,18 +49,18 @@ def has_headings(text: str) -> bool:
 
 
 def json_html(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever JSON holds
-    """A value as readable JSON, without very long strings such as images."""
+    """Return a value as readable JSON, without very long strings such as images."""
     try:
         written = json.dumps(value if whole else _shorten_strings(value), ensure_ascii=False, indent=2)
     except (RecursionError, ValueError, TypeError):
         written = "(nested too deep to be shown)"
-    shown, lines = (written, 0) if whole else truncate(written, MAX_JSON_LINES, MAX_JSON_CHARS)
+    excerpt, lines = (written, 0) if whole else truncate(written, MAX_JSON_LINES, MAX_JSON_CHARS)
     more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
-    return join([code(shown, "json"), more])
+    return join([code(excerpt, "json"), more])
 
 
 def readable(text: str) -> Html:
-    """A text of unknown type: as JSON or prose if it looks like it, else unchanged."""
+    """Return a text of unknown type: as JSON or prose if it looks like it, else unchanged."""
     written = indent_json(text)
     if written is not None:
         return code(written, "json")
@@ -68,7 +68,7 @@ def readable(text: str) -> Html:
 
 
 def indent_json(text: str) -> str | None:
-    """JSON, indented; None if the text is not JSON."""
+    """Return JSON, indented; None if the text is not JSON."""
     if len(text) > MAX_INDENTED_CHARS or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -78,7 +78,7 @@ def indent_json(text: str) -> str | None:
 
 
 def external_link(address: str, name: str = "") -> Html:
-    """A link to another site; only its text if the address is not safe to follow."""
+    """Return a link to another site; only its text if the address is not safe to follow."""
     link = safe_link(address)
     if link is None:
         return el("span", name or address)
@@ -87,7 +87,7 @@ def external_link(address: str, name: str = "") -> Html:
 
 
 def without_reminders(text: str) -> str:
-    """A tool's output without the reminders that the client added for the model."""
+    """Return a tool's output without the reminders that the client added for the model."""
     pieces, behind = [], 0
     while (begin := text.find(REMINDER, behind)) >= 0 and (end := text.find(REMINDER_END, begin)) >= 0:
         pieces.append(text[behind:begin].rstrip())
@@ -96,7 +96,7 @@ def without_reminders(text: str) -> str:
 
 
 def time_html(when: datetime | None, local: Callable[[datetime], datetime] | None = None) -> Html:
-    """A `<time>` element: the time of day where the reader is, if that is known, else date and time."""
+    """Return a `<time>` element: the time of day where the reader is, if that is known, else date and time."""
     if when is None:
         return NOTHING
     exact = moment(when)
@@ -106,13 +106,13 @@ def time_html(when: datetime | None, local: Callable[[datetime], datetime] | Non
 
 
 def first_line(text: str, length: int = 120) -> str:
-    """The first line of a text that is not blank, truncated."""
+    """Return the first line of a text that is not blank, truncated."""
     line = next((line for line in text.split("\n") if line.strip()), "").strip()
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def one_line(text: str, length: int = 160) -> str:
-    """The beginning of a text, with its line breaks replaced by spaces."""
+    """Return the beginning of a text, with its line breaks replaced by spaces."""
     words = " ".join(text[: 2 * length].split())
     return words if len(words) <= length else f"{words[: length - 1]}…"
 

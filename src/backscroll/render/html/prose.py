@@ -30,7 +30,7 @@ def prose(markdown: str) -> Html:
 
 
 def render_markdown(source: str) -> Html | None:
-    """The markup; None if the text is too large or nested too deeply."""
+    """Return the markup; None if the text is too large or nested too deeply."""
     page = MarkdownWriter()
     if not page.write(PARSER.events(source)):
         return None
@@ -43,7 +43,7 @@ def render_markdown(source: str) -> Html | None:
 
 
 def safe_link(url: str) -> str | None:
-    """The address, if it is safe to follow: http, https or mailto."""
+    """Return the address, if it is safe to follow: http, https or mailto."""
     return url if len(url) <= LONGEST_LINK and SAFE_LINK.fullmatch(url) else None
 
 
@@ -53,16 +53,16 @@ def link_addresses(words: str) -> str:
         return text(words)
     out = []
     at = 0
-    for found in ADDRESS.finditer(words):
-        url = strip_trailing_punctuation(found[0])
+    for match in ADDRESS.finditer(words):
+        url = strip_trailing_punctuation(match[0])
         if safe_link(url):
-            out += [text(words[at : found.start()]), link_start_tag(url), text(url), "</a>"]
-            at = found.start() + len(url)
+            out += [text(words[at : match.start()]), link_start_tag(url), text(url), "</a>"]
+            at = match.start() + len(url)
     return "".join((*out, text(words[at:])))
 
 
 def strip_trailing_punctuation(url: str) -> str:
-    """The address without punctuation of the sentence around it. A bracket belongs to it if it was opened in it."""
+    """Return the address without punctuation of the sentence around it. A bracket stays if it was opened in it."""
     if len(url) > LONGEST_LINK:
         return url
     while url:
@@ -76,12 +76,12 @@ def strip_trailing_punctuation(url: str) -> str:
 
 
 def link_start_tag(url: str) -> str:
-    """The start tag of an external link, without a referrer."""
+    """Return the start tag of an external link, without a referrer."""
     return f'<a href="{escape(clean(url))}" rel="noopener noreferrer nofollow" target="_blank">'
 
 
 def escape_unused_definitions(source: str, labels: set[str]) -> str | None:
-    """The source with unused link definitions escaped, so that they are shown; None if all are used."""
+    """Return the source with unused link definitions escaped, so that they are shown; None if all are used."""
     definitions = PARSER.reference_definitions(source)
     starts = sorted(
         definition["span"]["start"]
@@ -102,9 +102,9 @@ class MarkdownWriter:
         self.out: list[str] = []
         self.labels: set[str] = set()
         self.links: list[str] = []
-        """The end tags of the open links and images."""
+        """End tags of the open links and images."""
         self.anchors = 0
-        """How many of these are real links. Links cannot be nested."""
+        """Number of these that are real links. Links cannot be nested."""
         self.code: list[str] | None = None
         self.language = ""
         self.in_head = False
@@ -200,7 +200,7 @@ class MarkdownWriter:
             self.out.append(ENDS.get(name, ""))
 
     def start_link(self, link: Mapping[str, Any], is_image: bool) -> None:
-        """A link. Images become links too: loading one would reveal that the page is being read."""
+        """Write the start of a link. Images become links too: loading one would reveal that the page is being read."""
         url = link["dest_url"]
         if link["link_type"] == "Email" and not url.lower().startswith("mailto:"):
             url = f"mailto:{url}"
@@ -221,7 +221,7 @@ class MarkdownWriter:
 
 
 def code_block(source: str, language: str) -> str:
-    """A block of code in a frame with room for a copy button."""
+    """Return a block of code in a frame with room for a copy button."""
     return el(
         "figure",
         code(source, language),
@@ -231,7 +231,7 @@ def code_block(source: str, language: str) -> str:
 
 
 def heading_level(name: str) -> int:
-    """The level of a heading; the page itself uses the first two."""
+    """Return the level of a heading; the page itself uses the first two."""
     return min(6, int(name[1]) + 2)
 
 

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from typing import Final
 
 Clock = Callable[[], float]
-"""Returns seconds; preferably CPU time of the thread, so that a busy machine does not disable highlighting."""
+"""Clock that returns seconds; preferably CPU time of the thread, so that a busy machine does not disable highlighting.
+"""
 
 LONGEST_BLOCK: Final = 0.4
 LONGEST_PAGE: Final = 1.2
@@ -29,7 +30,7 @@ class TimeLimit:
 
     @contextmanager
     def block(self) -> Iterator[Callable[[], bool]]:
-        """Measure one block. Yields a function that says whether it takes too long."""
+        """Measure one block; yield a function that says whether it takes too long."""
         if self._left <= 0:
             raise TimeLimitReached
         begun = self._clock()
@@ -40,7 +41,7 @@ class TimeLimit:
 
 
 def current_time_limit() -> TimeLimit | None:
-    """The limit of the page that is being rendered; None without a clock."""
+    """Return the limit of the page that is being rendered; None without a clock."""
     return _CURRENT.get()
 
 

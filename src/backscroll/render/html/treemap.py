@@ -1,6 +1,6 @@
-"""A treemap of folders: the area of a tile is how much there is in a folder, its colour is the part of the tree.
+"""A treemap of folders: a tile's area is the value of its folder, its colour marks the part of the tree.
 
-Folders are divided into those in them, the largest first, as long as there is room for more tiles. The layout is
+Folders are divided into their subfolders, the largest first, as long as there is room for more tiles. The layout is
 squarified: tiles are put in rows along the shorter side, as long as that makes them squarer.
 """
 
@@ -16,22 +16,22 @@ from backscroll.render.terminal import clean_line, plural
 
 HEIGHT: Final = 420
 WIDTH: Final = 1000
-"""The layout is made for this width, and drawn as wide as the page."""
+"""Width that the layout is made for; it is drawn as wide as the page."""
 GROUPS: Final = 7
 TILES: Final = 80
 LEAST_TILES: Final = 3
-"""How many tiles there are, and in a part of the tree at least."""
+"""Number of tiles in all, and the least number in a part of the tree."""
 LARGE: Final = 0.5
-"""A part of the tree with more than this share is divided further."""
+"""Share of the whole from which on a part of the tree is divided further."""
 OTHERS: Final = "Elsewhere"
 NAME_SIZE, TOLD_SIZE = (44, 20), (120, 38)
-"""A tile has a name if it is at least this wide and high, and its value if it is larger."""
+"""Least width and height of a tile with a name, and of a tile with its value, too."""
 ON_A_PHONE: Final = 2.6
-"""How much wider it has to be for that on a phone."""
+"""Factor by which a tile must be wider for that on a phone."""
 
 
 class FolderValue(NamedTuple):
-    """A folder, and how much there is directly in it."""
+    """A folder, and the value of its own files."""
 
     path: str
     value: int
@@ -48,16 +48,16 @@ class FolderTree:
     children: dict[str, "FolderTree"] = field(default_factory=dict)
     value: int = 0
     folders: int = 0
-    """How many folders with something in them there are."""
+    """Number of folders that have files of their own."""
 
     def divided(self) -> list["FolderTree"]:
-        """Its folders, and itself for what is directly in it."""
+        """Return its folders, and itself for its own files."""
         own = [FolderTree(self.path, self.own, {}, self.own.value, 1)] if self.own else []
         return own + [_deepest(child) for child in self.children.values()]
 
 
 class FolderGroup(NamedTuple):
-    """Folders that have one colour. The path is empty for those that are elsewhere."""
+    """Folders that have one colour. The path is empty for folders that are elsewhere."""
 
     name: str
     path: str
@@ -65,7 +65,7 @@ class FolderGroup(NamedTuple):
 
     @property
     def value(self) -> int:
-        """All of it."""
+        """Sum of all folders in the group."""
         return sum(tree.value for tree in self.trees)
 
 
@@ -80,9 +80,9 @@ class Box(NamedTuple):
 
 def treemap(folders: Sequence[FolderValue], *, label: str, unit: str, link: Callable[[str], str | None],
             note: str = "") -> Html:  # fmt: skip
-    """The folders as tiles; `unit` is what the values count, `link` where a path leads.
+    """Return the folders as tiles; `unit` is the unit of the values, `link` returns the address of a path.
 
-    A table with the same must stand beside it: the drawing is hidden from screen readers.
+    A table with the same values must stand beside it: the drawing is hidden from screen readers.
     """
     groups = grouped(folders)
     if not groups:
@@ -107,7 +107,7 @@ def treemap(folders: Sequence[FolderValue], *, label: str, unit: str, link: Call
 
 
 def grouped(folders: Sequence[FolderValue]) -> list[FolderGroup]:
-    """The parts of the tree that the folders are in, the largest first: a few, none of them nearly everything."""
+    """Return the parts of the tree that the folders are in, the largest first: a few, none of them nearly all."""
     root = FolderTree("")
     for folder in folders:
         if folder.value > 0:
@@ -129,7 +129,7 @@ def grouped(folders: Sequence[FolderValue]) -> list[FolderGroup]:
 
 
 def tiles_of(group: FolderGroup, most: int) -> list[FolderTree]:
-    """The trees to draw, the largest first: divided while there is room, and one for those that are too many."""
+    """Return the trees to draw, the largest first: divided while there is room; those that are too many become one."""
     tiles = _largest_first(group.trees)
     while (at := _divisible(tiles, most)) is not None:
         tiles = _largest_first([*tiles[:at], *tiles[at].divided(), *tiles[at + 1 :]])
@@ -146,7 +146,7 @@ def tiles_of(group: FolderGroup, most: int) -> list[FolderTree]:
 
 
 def squares(values: Sequence[float], box: Box) -> list[Box]:
-    """A place for each value, the largest first; they fill the box."""
+    """Return a place for each value, the largest first; they fill the box."""
     x, y, width, height = box
     areas = [value * width * height / sum(values) for value in values]
     placed: list[Box] = []
@@ -155,9 +155,11 @@ def squares(values: Sequence[float], box: Box) -> list[Box]:
         count = 1
         while count < len(left) and _worst(left[: count + 1], side) <= _worst(left[:count], side):
             count += 1
-        depth, at = sum(left[:count]) / side, 0.0
+        # Shares of the rest, so that the rounding of many rows cannot add up to a tile outside of the box.
+        row = sum(left[:count])
+        depth, at = row / sum(left) * max(width, height), 0.0
         for area in left[:count]:
-            length = area / depth
+            length = area / row * min(width, height)
             placed.append(Box(x, y + at, depth, length) if width >= height else Box(x + at, y, length, depth))
             at += length
         if width >= height:
@@ -168,19 +170,19 @@ def squares(values: Sequence[float], box: Box) -> list[Box]:
 
 
 def _worst(areas: Sequence[float], side: float) -> float:
-    """How far from a square the worst tile of a row is."""
+    """Return how far from a square the worst tile of a row is."""
     whole = sum(areas)
     return max(side**2 * max(areas) / whole**2, whole**2 / (side**2 * min(areas)))
 
 
 def _divisible(tiles: Sequence[FolderTree], most: int) -> int | None:
-    """The place of the largest tile whose folders there is room for."""
+    """Return the place of the largest tile whose folders there is room for."""
     room = most - len(tiles) + 1
     return next((at for at, tile in enumerate(tiles) if tile.children and len(tile.divided()) <= room), None)
 
 
 def _path_to(root: FolderTree, folder: FolderValue) -> Iterator[FolderTree]:
-    """The trees above a folder and its own, which are made if they are missing."""
+    """Yield the trees above a folder and its own, which are made if they are missing."""
     yield root
     tree, path = root, ""
     for part in clean_line(folder.path).replace("\\", "/").rstrip("/").split("/"):
@@ -195,7 +197,7 @@ def _largest_first(trees: Sequence[FolderTree]) -> list[FolderTree]:
 
 
 def _deepest(tree: FolderTree) -> FolderTree:
-    """What has only one folder in it is that folder."""
+    """Descend while there is only one folder in a folder: both are drawn as one."""
     while tree.own is None and len(tree.children) == 1:
         (tree,) = tree.children.values()
     return tree
@@ -205,13 +207,13 @@ def _tile(
     tile: FolderTree, name: str, box: Box, number: int, *, is_other: bool, unit: str, link: Callable[[str], str | None]
 ) -> Html:
     is_folder = tile.own is not None and not tile.children
-    told = tile.own.told if tile.own and is_folder else f"{tile.value:,} {unit} in {plural(tile.folders, 'folder')}"
+    words = tile.own.told if tile.own and is_folder else f"{tile.value:,} {unit} in {plural(tile.folders, 'folder')}"
     drawn = el(
         "g",
-        el("title", f"{tile.path}\n{told}"),
-        # A drawing of its own: it cuts what is too long for the tile.
+        el("title", f"{tile.path}\n{words}"),
+        # A drawing of its own: it cuts words that are too long for the tile.
         el("svg", el("rect", width="100%", height="100%", class_=series_class(BEFORE if is_other else number)),
-           _words(name, box, 15, NAME_SIZE), _words(told, box, 31, TOLD_SIZE),
+           _words(name, box, 15, NAME_SIZE), _words(words, box, 31, TOLD_SIZE),
            x=percent(box.x / WIDTH), y=pixels(box.y), width=percent(box.width / WIDTH), height=pixels(box.height)),
         class_="tile others" if is_other else "tile", data_series=number,
     )  # fmt: skip
@@ -220,7 +222,7 @@ def _tile(
 
 
 def _words(text: str, box: Box, y: int, size: tuple[int, int]) -> Html:
-    """What a tile says, if there is room for it."""
+    """Return the words on a tile, if there is room for them."""
     if box.width < size[0] or box.height < size[1]:
         return NOTHING
     return el("text", text, x=6, y=y, class_="wide" if box.width < size[0] * ON_A_PHONE else None)

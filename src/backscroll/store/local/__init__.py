@@ -1,1 +1,1 @@
-"""A store on this machine's own disk: SQLite for rows, tantivy for words."""
+"""A store on this machine's disk: SQLite for rows, tantivy for words."""

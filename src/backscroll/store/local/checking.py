@@ -1,4 +1,4 @@
-"""Check a whole index: is every file what was written, and do rows and words belong to the same passages?"""
+"""Check a whole index: every file must be as it was written, and rows and words must belong to the same passages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from backscroll.store.local.store import LocalStore
 
 AT_ONCE: Final = 100_000
-"""How many passages are compared at once: memory stays small however many there are."""
+"""The number of passages compared at once: memory stays small however many there are."""
 MAX_REPORTED: Final = 20
 ATTEMPTS: Final = 5
 
 
 def problems_of(store: "LocalStore") -> list[str]:
-    """The problems of an existing index; empty if it is sound. Reads all of it, and changes nothing."""
+    """Return the problems of an existing index; empty if it is sound. Reads all of it, and changes nothing."""
     try:
-        found = _rows(store)
+        problems = _rows(store)
     except DamagedStoreError as error:
         return [f"the rows cannot be read: {error.message}"]
-    # Before the words are opened: what is not what it was may end the process in the engine.
+    # Before the words are opened: damaged files may make the engine end the process.
     words = store.file.with_name(TEXT)
-    found += [f"the words are damaged: {path.name}" for path in damaged_segments(words)]
-    if not found:
+    problems += [f"the words are damaged: {path.name}" for path in damaged_segments(words)]
+    if not problems:
         try:
-            found += _settled_words(store)
+            problems += _settled_words(store)
         except DamagedStoreError as error:
             return [f"the words cannot be read: {error.message}"]
-    return found
+    return problems
 
 
 def damaged_segments(folder: Path) -> Iterator[Path]:
-    """The files of a text index whose content is not what the sum at their end says."""
+    """Yield the files of a text index whose content does not match the checksum at their end."""
     for path in sorted(folder.glob("*.*")):
         if path.suffix not in (".json", ".lock") and not _is_sound(path):
             yield path
@@ -61,18 +61,18 @@ def _is_sound(path: Path) -> bool:
 @translates_errors
 def _rows(store: "LocalStore") -> list[str]:
     connection = store.connection
-    said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MAX_REPORTED})")]
-    found = [] if said == ["ok"] else [f"the rows are damaged: {line}" for line in said]
-    return found + orphans(connection)
+    messages = [str(row[0]) for row in select(connection, f"pragma integrity_check({MAX_REPORTED})")]
+    problems = [] if messages == ["ok"] else [f"the rows are damaged: {line}" for line in messages]
+    return problems + orphans(connection)
 
 
 def _settled_words(store: "LocalStore") -> list[str]:
-    """Problems with the words that persist: another process may be writing during the comparison."""
+    """Return problems with the words that persist: another process may be writing during the comparison."""
     for _ in range(ATTEMPTS):
         before = _state(store)
-        found = _words(store)
-        if not found or _state(store) == before:
-            return found
+        problems = _words(store)
+        if not problems or _state(store) == before:
+            return problems
     return []
 
 
@@ -83,7 +83,7 @@ def _state(store: "LocalStore") -> tuple[object, ...]:
 
 @translates_errors
 def _words(store: "LocalStore") -> list[str]:
-    """Every passage that is findable has its document, and every document its passage."""
+    """Check that every indexed passage has its document, and every document its passage."""
     connection, searcher = store.connection, store.text.searcher()
     waiting = store.within(EVERYTHING).pending().passages
     missing = extra = 0
@@ -94,12 +94,12 @@ def _words(store: "LocalStore") -> list[str]:
         extra += len(documents) - len(set(documents))
         extra += len(set(documents) - ids - {row[0] for row in select(connection, DELETED, (first, first + AT_ONCE))})
         missing += len(ids - set(documents))
-    found = []
+    problems = []
     if missing > waiting:
-        found.append(f"{missing - waiting:,} passages cannot be found by their words")
+        problems.append(f"{missing - waiting:,} passages cannot be found by their words")
     if extra:
-        found.append(f"{extra:,} words point to passages that are not there")
-    return found
+        problems.append(f"{extra:,} words point to passages that are not there")
+    return problems
 
 
 def _documents(searcher: tantivy.Searcher, first: int) -> list[int]:

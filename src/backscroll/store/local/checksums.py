@@ -1,7 +1,7 @@
-"""SQLite's checksum VFS: eight bytes at the end of every page tell whether the page is what was written.
+"""SQLite's checksum VFS: eight bytes at the end of every page verify that the page is as it was written.
 
-The extension comes with apsw's wheels. Once it is loaded it serves every connection of the process, and looks after
-each file that was made with room for the sums; without it such a file can be read, but not checked, and not written.
+The extension comes with apsw's wheels. Once loaded, it serves every connection of the process, and handles each file
+that was created with room for the sums; without it such a file can be read, but not checked, and not written.
 """
 
 from functools import cache
@@ -15,8 +15,8 @@ NAMES: Final = ("cksumvfs.so", "cksumvfs.dylib", "cksumvfs.dll")
 
 
 def checksum_extension() -> str | None:
-    """The file of the extension; None if apsw came without it."""
-    # apsw.sqlite_extra would find it too, but importing that takes ten times as long as all of this.
+    """Return the file of the extension; None if apsw came without it."""
+    # apsw.sqlite_extra would find it too, but importing it takes ten times as long as all of this.
     folder = Path(apsw.__file__).parent / "sqlite_extra_binaries"
     return next((str(folder / name) for name in NAMES if (folder / name).exists()), None)
 

@@ -1,4 +1,4 @@
-"""The SQLite file of rows: making it, opening it, and what its head says it is."""
+"""The SQLite file of rows: create it, open it, and examine its header."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import Final
 import apsw
 import msgspec
 
+from backscroll.disk import open_own, read_at
 from backscroll.errors import storage_error
 from backscroll.store.base import DamagedStoreError, SqlView
 from backscroll.store.local.checksums import SUM_BYTES, load_checksums
@@ -43,16 +44,16 @@ def connect(path: Path, *, write: bool) -> apsw.Connection:
     except apsw.CantOpenError as error:
         raise (why_not_opened(path) or error) from error
     connection.set_busy_timeout(PATIENCE_MS)
-    for pragma in PRAGMAS:  # one by one: apsw stops at the first that answers with a row
+    for pragma in PRAGMAS:  # one by one: apsw stops at the first that returns a row
         connection.execute(f"pragma {pragma}")
     return connection
 
 
 def examine(path: Path) -> RowsFileState:
-    """What the head of the file says. An error of the system is raised: it says nothing of the file."""
+    """Return the state of the file by its header. A system error is raised: it says nothing about the file."""
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
+        with open_own(path) as file:
+            head = read_at(file.fileno(), 0, HEAD)
         is_cut = head.startswith(MAGIC) and is_truncated(path)
     except (FileNotFoundError, NotADirectoryError):
         return RowsFileState.MISSING
@@ -62,7 +63,7 @@ def examine(path: Path) -> RowsFileState:
     if is_cut or len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
         return RowsFileState.DAMAGED
     if version == VERSION:
-        # If the room for checksums is not what the file was made with, no checksum would be compared.
+        # With other room for checksums than the file was created with, no checksum would be compared.
         return RowsFileState.OURS if head[SUM_BYTES_AT] == SUM_BYTES or not load_checksums() else RowsFileState.DAMAGED
     if version < VERSION:
         return RowsFileState.OLDER
@@ -70,7 +71,7 @@ def examine(path: Path) -> RowsFileState:
 
 
 def _is_first_page_damaged(path: Path) -> bool:
-    """Whether the version in the head is perhaps not what was written."""
+    """Whether the version in the header may not be the one that was written."""
     try:
         connection = connect(path, write=False)
         try:
@@ -89,7 +90,7 @@ def remove(path: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """Make an empty store, all at once: a file that is there is whole."""
+    """Create an empty store, all at once: a file with this name is complete."""
     fresh = path.with_name(path.name + ".new")
     remove(fresh)
     os.close(os.open(fresh, os.O_CREAT | os.O_RDWR, 0o600))
@@ -105,13 +106,13 @@ def create(path: Path) -> None:
 
 def check_pages(connection: apsw.Connection, *, deep: bool = False) -> None:
     """Read every page; `deep` also compares the indexes with their tables. Raises DamagedStoreError."""
-    found = connection.execute(f"pragma {'integrity' if deep else 'quick'}_check(1)").fetchall()
-    if found != [("ok",)]:
-        raise DamagedStoreError(str(found[0][0]))
+    results = connection.execute(f"pragma {'integrity' if deep else 'quick'}_check(1)").fetchall()
+    if results != [("ok",)]:
+        raise DamagedStoreError(str(results[0][0]))
 
 
 def views(connection: apsw.Connection) -> list[SqlView]:
-    """The views, by name."""
+    """Return the views, by name."""
     statement = (
         "select v.name, json_group_array(c.name order by c.cid) from sqlite_schema v join pragma_table_info(v.name) c"
         " where v.type = 'view' group by v.name order by v.name"
@@ -123,7 +124,7 @@ def views(connection: apsw.Connection) -> list[SqlView]:
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """Run all statements in it as one transaction, or none."""
     connection.execute("begin immediate")
     try:
         yield
@@ -136,7 +137,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: apsw.Connection) -> Iterator[None]:
-    """All statements in it read the same state."""
+    """Let all statements in it read the same state."""
     is_outer = not connection.in_transaction
     if is_outer:
         connection.execute("begin")

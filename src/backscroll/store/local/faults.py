@@ -1,7 +1,7 @@
 """Map errors of the engines to our own.
 
-Only `DamagedStoreError` says that the index itself is wrong, and only that may lead to a rebuild. A full disk, a lock,
-a limit of the system or a failing device says nothing of what is stored: the index is left as it is.
+Only `DamagedStoreError` means that the index itself is wrong, and only that may lead to a rebuild. A full disk, a lock,
+a limit of the system or a failing device says nothing about the stored data: the index is left as it is.
 """
 
 import errno
@@ -16,6 +16,7 @@ from typing import Final, ParamSpec, TypeVar
 import apsw
 from msgspec import MsgspecError
 
+from backscroll.disk import open_own
 from backscroll.errors import BackscrollError, Busy, DiskFull, NoPermission, OutOfMemory, StorageError, storage_error
 from backscroll.store.base import DamagedStoreError
 
@@ -25,7 +26,7 @@ Item = TypeVar("Item")
 
 
 def fault_of(error: BaseException) -> BackscrollError | None:
-    """Our error for an error of an engine or of the system; None for any other."""
+    """Return our error for an error of an engine or of the system; None for any other."""
     if isinstance(error, BackscrollError):
         return error
     if isinstance(error, apsw.Error):
@@ -43,7 +44,7 @@ def fault_of(error: BaseException) -> BackscrollError | None:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise what an engine's error means instead of the error itself."""
+    """Raise our error in place of an engine's error."""
     try:
         yield
     except BaseException as error:
@@ -54,7 +55,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def translates_errors(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """Have a method raise what an engine's error means."""
+    """Wrap a method to raise our error in place of an engine's error."""
 
     @wraps(method)
     def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
@@ -65,7 +66,7 @@ def translates_errors(method: Callable[Parameters, Returned]) -> Callable[Parame
 
 
 def translates_item_errors(method: Callable[Parameters, Iterator[Item]]) -> Callable[Parameters, Iterator[Item]]:
-    """The same for a method whose work is done while its caller takes what it yields."""
+    """Wrap a generator in the same way: its work is done while its caller iterates."""
 
     @wraps(method)
     def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Iterator[Item]:
@@ -76,7 +77,7 @@ def translates_item_errors(method: Callable[Parameters, Iterator[Item]]) -> Call
 
 
 def translates_all_errors(kind: type[Returned]) -> type[Returned]:
-    """Have every public method of a class raise what an engine's error means, also those that it inherits."""
+    """Wrap every public method of a class, also inherited ones, to raise our errors in place of an engine's."""
     for name in dir(kind):
         method = getattr(kind, name)
         if isfunction(method) and not name.startswith("_") and method.__module__.startswith("backscroll"):
@@ -86,9 +87,9 @@ def translates_all_errors(kind: type[Returned]) -> type[Returned]:
 
 
 def why_not_opened(path: Path) -> StorageError | None:
-    """The system's error for the file and its folder; SQLite only says that it cannot open the file."""
+    """Return the system's error for the file and its folder; SQLite only says that it cannot open the file."""
     try:
-        with path.open("rb"):
+        with open_own(path):
             list(path.parent.iterdir())
     except OSError as error:
         return storage_error(error, f"cannot open {path}")
@@ -118,7 +119,7 @@ def _of_sqlite(error: apsw.Error) -> BackscrollError | None:
 
 
 def _of_tantivy(error: BaseException) -> BackscrollError | None:
-    """The text engine has one class of error, so its words must tell."""
+    """Return our error for one of the text engine, which has one class of error, so the message must decide."""
     message = str(error)
     if match := SYSTEM_ERROR.search(message):
         number = int(match[1] or match[2])
@@ -136,7 +137,7 @@ def _of_tantivy(error: BaseException) -> BackscrollError | None:
 
 DAMAGE_CODES: Final = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ}
 SYSTEM_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
-# The engine's own words. What the system refused carries its number: an "IO error" without one is about the content.
+# The engine's own words. Errors of the system have a number: an "IO error" without one is about the content.
 FAILED: Final = re.compile(
     r"writer was killed|in a thread|failed to (?:acquire|write|spawn)|not a directory", re.IGNORECASE
 )

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from backscroll.disk import FileLock, private_folder, sync_folder, write_private
+from backscroll.disk import FileLock, UnusableFileError, private_folder, read_own, sync_folder, write_private
 from backscroll.errors import storage_error
 from backscroll.store.base import DamagedStoreError
 
@@ -28,19 +28,20 @@ LONGEST_CURRENT: Final = 100
 
 
 def write_lock(folder: Path) -> FileLock:
-    """The lock of the one process that writes; Busy if another process has it."""
+    """Take the lock of the one process that writes; Busy if another process has it."""
     hint = "wait for it, or stop it; reading and searching work meanwhile"
     return FileLock(private_folder(folder) / "lock", "another process is updating the library", hint)
 
 
 def in_use(folder: Path) -> Path | None:
-    """The generation that readers use; None if there is no index yet."""
+    """Return the generation that readers use; None if there is no index yet."""
     try:
-        with (folder / CURRENT).open("rb") as file:
-            text = file.read(LONGEST_CURRENT)
+        text = read_own(folder / CURRENT, LONGEST_CURRENT)
     except (FileNotFoundError, NotADirectoryError):
-        # Before there were generations, the files stood in the folder itself.
+        # Earlier versions had no generations: the files were in the folder itself.
         return folder if (folder / ROWS).exists() else None
+    except UnusableFileError:
+        text = b""
     except OSError as error:
         raise storage_error(error, f"cannot read {folder / CURRENT}") from error
     match = re.fullmatch(rb"(\d{6,}) ([0-9a-f]{8})\n", text)
@@ -50,12 +51,12 @@ def in_use(folder: Path) -> Path | None:
 
 
 def has_any(folder: Path) -> bool:
-    """Whether there is an index at all, of whatever version and in whatever state."""
+    """Whether there is an index, of any version and in any state."""
     return any(folder.rglob(ROWS))
 
 
 def size_of(folder: Path) -> int:
-    """How many bytes an index takes up, all generations of it."""
+    """Return the bytes that an index takes up, with all of its generations."""
     total = 0
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):  # a rebuild removes what it has replaced
@@ -65,7 +66,7 @@ def size_of(folder: Path) -> int:
 
 
 def new_generation(folder: Path) -> Path:
-    """An empty folder for another build."""
+    """Create an empty folder for another build."""
     return private_folder(folder / f"{max(map(_number, _all(folder)), default=0) + 1:06}")
 
 
@@ -77,7 +78,7 @@ def make_current(generation: Path) -> None:
 
 
 def remove_unfinished(folder: Path, current: Path | None) -> None:
-    """Remove what a rebuild left that was stopped: generations after the one in use."""
+    """Remove generations after the one in use, which an interrupted rebuild left."""
     last = _number(current) if current else 0
     for generation in _all(folder):
         if _number(generation) > last:
@@ -85,7 +86,7 @@ def remove_unfinished(folder: Path, current: Path | None) -> None:
 
 
 def remove_others(folder: Path, current: Path) -> None:
-    """Remove all that is not the generation in use."""
+    """Remove everything except the generation in use."""
     for generation in _all(folder):
         if generation != current:
             shutil.rmtree(generation, ignore_errors=True)
@@ -96,7 +97,7 @@ def remove_others(folder: Path, current: Path) -> None:
 
 
 def identity(generation: Path) -> tuple[int, int] | None:
-    """Identifies the rows file of a generation, to notice if it was replaced."""
+    """Return the identity of a generation's rows file, to notice if it was replaced."""
     try:
         status = (generation / ROWS).stat()
     except OSError:

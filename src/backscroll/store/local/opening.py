@@ -1,4 +1,4 @@
-"""An open index, for reading or for the one writing process, and how a new one replaces it."""
+"""An open index, for reading or for the one writing process, and its replacement by a new one."""
 
 import shutil
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from backscroll.store.local.verified_files import VerifiedFiles
 from backscroll.store.sql.statements import select
 
 ATTEMPTS: Final = 20
-"""How often a reader retries because the index was replaced while opening it."""
+"""The number of retries of a reader because the index was replaced while opening it."""
 
 
 class OpenIndex:
@@ -43,7 +43,7 @@ class OpenIndex:
         self._identity: tuple[int, int] | None = None
         self._checked = VerifiedFiles(folder)
         self._is_beside = False
-        """Whether what is written is not in use yet."""
+        """Whether the index being written is not in use yet."""
         self._is_sound = False
         """Whether this process writes an index that it has verified or created."""
         self._connection: apsw.Connection | None = None
@@ -51,7 +51,7 @@ class OpenIndex:
 
     @property
     def file(self) -> Path:
-        """The rows."""
+        """The file of the rows."""
         return (self._generation or in_use(self.folder) or self.folder) / ROWS
 
     @property
@@ -64,7 +64,7 @@ class OpenIndex:
 
     @property
     def connection(self) -> apsw.Connection:
-        """The rows, opened."""
+        """The connection to the rows, opened on first use."""
         if self._connection is None:
             with translate_errors():
                 self._connection = self._open()
@@ -72,11 +72,11 @@ class OpenIndex:
 
     @property
     def text(self) -> TextIndex:
-        """The words, opened."""
+        """The text index, opened on first use."""
         attempt = 0
         while self._text is None:
             attempt += 1
-            _ = self.connection  # of the same generation
+            _ = self.connection  # opens the same generation
             fault = None
             try:
                 with translate_errors():
@@ -104,14 +104,14 @@ class OpenIndex:
                 raise DamagedStoreError(f"the text index has {documents} passages instead of {noted['documents']}")
             return
         last = max(text.marks())  # before the rows too: another commit may have happened since
-        given = select(self.connection, "select seq from sqlite_sequence where name = 'blocks'")
-        if last > (given[0][0] if given else 0):
+        sequence = select(self.connection, "select seq from sqlite_sequence where name = 'blocks'")
+        if last > (sequence[0][0] if sequence else 0):
             raise DamagedStoreError("the text index has passages that the rows do not have")
 
     # Reading
 
     def readable_file(self) -> Path:
-        """The rows in use now, for another connection; raises if they cannot be read."""
+        """Return the rows file in use now, for another connection; raise if it cannot be read."""
         return self.file if self._lock is not None else self._readable() / ROWS
 
     def renew(self) -> None:
@@ -142,7 +142,7 @@ class OpenIndex:
     def _open(self) -> apsw.Connection:
         if self._lock is not None:
             connection = connect(self.file, write=True)
-            # A crash of the machine may cost the last batch, which is then read again; never the file.
+            # A crash of the machine may cost the last batch, which is then read again, but never the file.
             connection.execute("pragma synchronous = normal")
             return connection
         attempt = 0
@@ -200,12 +200,12 @@ class OpenIndex:
         remove_others(self.folder, fresh)
 
     def remove_superseded(self) -> None:
-        """Remove what an index of an earlier version left, now that this one is complete."""
+        """Remove the files of an earlier version's index, now that this one is complete."""
         if self._lock is not None and self._generation is not None and not self._is_beside:
             remove_others(self.folder, self._generation)
 
     def close(self) -> None:
-        """Close everything."""
+        """Close all files, and release the lock."""
         try:
             self._let_go()
         finally:
@@ -215,12 +215,12 @@ class OpenIndex:
                 self._lock = None
 
     def discard(self) -> None:
-        """Close it and delete its folder."""
+        """Close the index and delete its folder."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def take_notices(self) -> list[str]:
-        """That the index was rebuilt, and why."""
+        """Return the notices that the index was rebuilt, and why."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -247,8 +247,8 @@ class OpenIndex:
             return
         if state is RowsFileState.OLDER:
             self._notices.append("the index is being made again: this version has other tables")
-        # Nothing can be read until this one is there, so it is used from the start, and an update that is stopped goes
-        # on where it was.
+        # No other index can be read until this one is complete, so it is used from the start, and an interrupted update
+        # continues where it stopped.
         make_current(self._begin_empty())
 
     def _begin_empty(self) -> Path:
@@ -274,7 +274,7 @@ class OpenIndex:
             raise _newer(self.folder)
 
     def _let_go(self) -> None:
-        """Close what is open; it is opened again when needed."""
+        """Close all open files; they are opened again when needed."""
         text, self._text = self._text, None
         connection, self._connection = self._connection, None
         with translate_errors():

@@ -1,4 +1,4 @@
-"""Answers questions to a local store, within a scope."""
+"""Answers queries from a local store, within a scope."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 class OpenStore(Protocol):
-    """What a reader needs from the store. Looked up on each call: a store may be closed and opened again."""
+    """The part of a store that a reader needs. Looked up on each call: a store may be closed and opened again."""
 
     @property
     def connection(self) -> apsw.Connection:
-        """The rows, opened."""
+        """The connection to the rows."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Rows and words of one moment, for as long as it is open."""
+        """Open rows and words of one moment."""
 
     def run(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run one statement that only reads, on all rows."""
+        """Run one read-only statement, on all rows."""
 
 
 @translates_all_errors
 class LocalReader(SearchReader):
-    """The questions of one asker."""
+    """Answers the queries of one reader."""
 
     def __init__(self, store: OpenStore, scope: Scope) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class LocalReader(SearchReader):
 
     @property
     def rows(self) -> VisibleRows:
-        """The rows that the asker may see."""
+        """The rows that the reader may see."""
         return VisibleRows(self._store.connection, self._scope)
 
     @contextmanager
@@ -56,22 +56,22 @@ class LocalReader(SearchReader):
             yield TantivyWords(self.rows, state)
 
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> "LocalReports":
-        """The data for reports, for the chats that match a query and a period in microseconds."""
+        """Return the data for reports about the chats that match a query and a period in microseconds."""
         rows = self.rows
         chats = ChatRows(rows)
-        # The files are named even if all visible ones are meant: then an index finds their rows.
+        # The files are named even if all visible ones are meant: this lets an index find their rows.
         files = chats.files(query.root) if query and not query.is_empty else chats.visible_files()
         from backscroll.store.local.reports import LocalReports
 
         return LocalReports(rows, array(files) if files is not None else None, since, until)
 
     def homes(self) -> set[tuple[str, str]]:
-        """The visible homes that the store has files of, each with its machine."""
-        found = select(self.rows, "select distinct machine, home from files")
-        return {(readable(machine), readable(home)) for machine, home in found}
+        """Return the visible homes that the store has files of, each with its machine."""
+        rows = select(self.rows, "select distinct machine, home from files")
+        return {(readable(machine), readable(home)) for machine, home in rows}
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run a read-only statement about the whole store."""
+        """Run a read-only statement on the whole store."""
         if self._scope.homes is not None:
             raise UsageError(
                 "SQL reads the whole library, and only some of its homes are visible here",

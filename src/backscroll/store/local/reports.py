@@ -6,4 +6,4 @@ from backscroll.store.sql.reports.stored import StoredReports
 
 @translates_all_errors
 class LocalReports(StoredReports):
-    """Runs the statements about some files and a time."""
+    """Runs the statements on some files and a period."""

@@ -26,13 +26,13 @@ class LocalTables(RowTables):
 
     def _new_ids(self, batch: Batch) -> NewIds:
         # SQLite remembers the highest id that a table ever had, also after its row was deleted.
-        given = dict(select(self._sqlite, "select name, seq from sqlite_sequence"))
+        last_ids = dict(select(self._sqlite, "select name, seq from sqlite_sequence"))
         return NewIds(
             batch,
-            last_file=int(given.get("files", 0)),
-            last_record=int(given.get("records", 0)),
-            last_block=int(given.get("blocks", 0)),
-            last_chat=int(given.get("chats", 0)),
+            last_file=int(last_ids.get("files", 0)),
+            last_record=int(last_ids.get("records", 0)),
+            last_block=int(last_ids.get("blocks", 0)),
+            last_chat=int(last_ids.get("chats", 0)),
         )
 
     def _insert(self, batch: Batch, ids: NewIds) -> None:
@@ -49,7 +49,7 @@ class LocalTables(RowTables):
         self._many(INSERT_BLOCK.format(**terms), batch.blocks)
 
     def _keep(self, ids: NewIds) -> None:
-        # Ids are given from where the sequence ends, and an update does not move it.
+        # New ids continue from the sequence, and an update does not move it.
         self._sqlite.execute("update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (ids.last_block,))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records.tools import FILE_TOOLS
 
-VERSION: Final = 17
+VERSION: Final = 24
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -35,7 +35,7 @@ ANSWER_COLUMNS: Final = """\
   cost integer,
   records integer not null,
   files integer not null"""
-"""Of an answer that counts once, and of each copy of an answer that several files share."""
+"""The columns of an answer that counts once, and of each copy of an answer that several files share."""
 
 TABLES: Final = f"""
 create table files (
@@ -87,6 +87,8 @@ create table chats (
   branches integer not null default 0,
   tokens integer not null default 0,
   cost integer,
+  unrecorded_tokens integer not null default 0,
+  unrecorded_cost integer,
   title_block integer,
   title_file integer,
   overview text not null
@@ -192,6 +194,41 @@ create table spent (
 ) without rowid;
 create index spent_file on spent (file);
 
+create table client_totals (
+  file integer not null,
+  number integer not null,
+  started integer not null,
+  model text not null,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  cost integer not null,
+  primary key (file, number, model)
+) without rowid;
+create index client_totals_started on client_totals (started);
+
+create table unrecorded (
+  file integer not null,
+  number integer not null,
+  model text not null,
+  started integer not null,
+  quarter integer not null,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  cost integer,
+  primary key (file, number, model)
+) without rowid;
+create index unrecorded_started on unrecorded (started);
+
 create table problems (file integer not null, line integer not null, start integer not null, kind text not null,
   detail text not null);
 create index problems_file on problems (file);
@@ -226,7 +263,8 @@ select id as chat, name as id, title, project, {_moment("started")} as started,
   json_extract(overview, '$.branches') as branches, json_extract(overview, '$.agents') as agents,
   json_extract(overview, '$.compactions') as compactions,
   json_extract(overview, '$.active_seconds') as active_seconds,
-  tokens, cost / 1000.0 as cost_microdollars
+  tokens, cost / 1000.0 as cost_microdollars,
+  unrecorded_tokens, unrecorded_cost / 1000.0 as unrecorded_cost_microdollars
 from chats where not silent;
 
 create view v_sessions as

@@ -1,8 +1,8 @@
 """Rows and words of one moment, so that no answer contradicts itself while another process writes.
 
-The writer commits rows first and then their words; deleted passages are listed in the rows until their words are gone
-too. So rows and words fit if no words were committed while the reading of the rows began, and if the passages of that
-list are left out.
+The writer commits rows first and then their words; deleted passages are listed in the rows until their words are
+deleted too. So rows and words fit if no words were committed while the reading of the rows began, and if the passages
+of that list are left out.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,20 @@ from backscroll.store.sql.statements import select
 
 
 class Snapshot(NamedTuple):
-    """What every part of an answer is read from."""
+    """The state that every part of an answer is read from."""
 
     searcher: tantivy.Searcher
     sizes: ChatSizes
     marks: list[int]
     """The last passage of each stage that is searchable."""
     hidden: tuple[Node, ...]
-    """The passages that are in the words only."""
+    """Nodes of the passages that are in the words only."""
+    has_deleted: bool
+    """Whether the engine still counts passages that were deleted."""
 
 
 class Snapshots:
-    """Takes snapshots of an open index. Remembers how it is divided into chats until it changes."""
+    """Takes snapshots of an open index. Keeps the sizes of its chats until it changes."""
 
     def __init__(self) -> None:
         self._sizes: tuple[object, ChatSizes] | None = None
@@ -41,7 +43,7 @@ class Snapshots:
 
     @contextmanager
     def open(self, connection: apsw.Connection, text: TextIndex) -> Iterator[Snapshot]:
-        """The current state, which stays the same in this context; inside of another, that one."""
+        """Open the current state, which stays the same in this context; inside another snapshot, return that one."""
         if self._open is not None:
             yield self._open
             return
@@ -51,7 +53,7 @@ class Snapshots:
             with snapshot(connection):
                 with translate_errors():
                     state = self._take(connection, text, before)
-                if state is not None:  # or words were committed meanwhile, which takes far longer than an attempt
+                if state is not None:  # else words were committed meanwhile, which takes far longer than an attempt
                     self._open = state
                     try:
                         yield state
@@ -73,16 +75,17 @@ class Snapshots:
             self._sizes[1],
             marks_at(stamp, noted, searcher),
             (IsOneOf(tuple(deleted)),) if deleted else (),
+            has_deleted=text.has_deleted,
         )
 
 
 def read_commit(connection: apsw.Connection) -> dict[str, str]:
-    """The last commit of the words that the rows know of: its stamp, and how far each stage had come."""
+    """Return the last commit of the words that the rows know of: its stamp, and the progress of each stage."""
     return dict(select(connection, "select name, value from marks where name = 'stamp' or name like 'stage %'"))
 
 
 def marks_at(stamp: int, noted: dict[str, str], searcher: tantivy.Searcher) -> list[int]:
-    """The last passage of each stage: as noted with the rows, or if that is of another commit, by looking."""
+    """Return the last passage of each stage: from the rows, or from the words if the rows are of another commit."""
     if noted.get("stamp") == str(stamp):
         return [int(noted[f"stage {number}"]) for number in range(len(STAGES))]
     return last_of_stages(searcher)

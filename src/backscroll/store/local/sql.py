@@ -24,21 +24,21 @@ from backscroll.store.local.checksums import checksum_extension, load_checksums
 from backscroll.store.reader import StatementResult
 
 LONGEST_VALUE: Final = 4_000_000
-"""In bytes. Values in the views are hundreds of times shorter, even the longest titles and paths."""
+"""The most bytes of a value. Values in the views are hundreds of times shorter, even the longest titles and paths."""
 LONGEST_STATEMENT: Final = 1_000_000
 MAX_COLUMNS: Final = 100
 """The engine holds a whole row, twice or more, before its size can be checked."""
 MAX_BYTES: Final = 64_000_000
-"""For all rows together: the result is cut there, as at the row limit."""
+"""The most bytes of all rows together: the result is cut there, as at the row limit."""
 LARGEST_FRAME: Final = 8 * LONGEST_VALUE * MAX_COLUMNS
 """A character takes at most six bytes of JSON; the worker has no memory for a larger row."""
 START_SECONDS: Final = 60.0
-"""How long the process may take to start, on a very busy machine. The statement's own time starts after that."""
+"""Timeout for the start of the process, on a very busy machine. The statement's own time starts after that."""
 WORKER: Final = Path(__file__).with_name("sql_worker.py")
 
 
 class StatementRunner:
-    """Runs statements on a file. The process starts with the first statement and is kept for the next ones."""
+    """Runs statements on a file. The process starts with the first statement and is kept for later ones."""
 
     def __init__(self) -> None:
         self._worker: _Worker | None = None
@@ -95,7 +95,7 @@ class _Refused(Exception):  # noqa: N818 - it never leaves this module
 
 
 class _Worker:
-    """The process and its pipes."""
+    """The worker process and its pipes."""
 
     def __init__(self) -> None:
         # Without site-packages and our own packages it starts in a third of the time.
@@ -121,7 +121,7 @@ class _Worker:
         self._end()
 
     def run(self, request: bytes, deadline: float) -> StatementResult:
-        """The answer to a request; TimeoutError if there is none in time."""
+        """Return the answer to a request; TimeoutError if there is none in time."""
         self._write(request, deadline)
         rows: list[tuple[Any, ...]] = []
         while True:
@@ -147,8 +147,8 @@ class _Worker:
         size = int.from_bytes(self._read(4, deadline), "big")
         if size > LARGEST_FRAME:
             raise BackscrollError("SQL: a row of the result is too large", "select fewer or shorter columns")
-        found: dict[str, Any] = json.loads(self._read(size, deadline))
-        return found
+        frame: dict[str, Any] = json.loads(self._read(size, deadline))
+        return frame
 
     def _read(self, size: int, deadline: float) -> bytes:
         data = bytearray()
@@ -168,7 +168,7 @@ class _Worker:
                 raise TimeoutError
 
     def _ended(self) -> BackscrollError:
-        """The worker ended by itself: the system killed it, or it failed to start."""
+        """Return the error of a worker that ended by itself: the system killed it, or it failed to start."""
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         return BackscrollError(f"SQL: the process of the statement {how}", "ask for less; see backscroll doctor")
@@ -187,7 +187,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - of any column
 
 
 def _error(frame: dict[str, Any]) -> BackscrollError:
-    """The worker's message as an error for the user."""
+    """Return the worker's message as an error for the user."""
     kind, message = frame["error"], frame["message"]
     schema = "backscroll sql --schema lists the views and their columns"
     match kind:

@@ -43,7 +43,7 @@ FRAME: Final = 256 * 1024
 
 def main() -> None:
     """Answer requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us, which then ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the process that started us, which then ends us
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_AS, MAX_MEMORY)
     _limit(resource.RLIMIT_FSIZE, LARGEST_FILE)
@@ -156,7 +156,7 @@ def _run(connection: apsw.Connection, request: dict[str, Any]) -> None:
 
 
 class _Access:
-    """What a statement may do: read the tables of the file, and call what is listed here."""
+    """The rights of a statement: to read the tables of the file, and to use the functions and pragmas listed here."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.refused: dict[str, str] = {}
@@ -165,7 +165,7 @@ class _Access:
         self._modules = {name.lower() for (name,) in connection.execute("select name from pragma_module_list")}
 
     def check(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
-        """SQLite calls this for every action of a statement, before it runs."""
+        """Allow or deny an action; SQLite calls this for every action of a statement, before it runs."""
         if action in (apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE):
             return apsw.SQLITE_OK
         name = ((two if action == apsw.SQLITE_FUNCTION else one) or "").lower()
@@ -203,7 +203,7 @@ LIMITS: Final = {
     apsw.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 TABLES: Final = {"sqlite_schema", "sqlite_master", "json_each", "json_tree"}
-"""In addition to those of the file."""
+"""Tables to read in addition to those of the file."""
 PRAGMAS_OF: Final = {
     "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo",
 }  # fmt: skip

@@ -21,7 +21,7 @@ from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, StatementResult
 from backscroll.store.search.waiting import waiting_passages
 from backscroll.store.search.words import STAGES
-from backscroll.store.sql.counting import Counting, unpriced
+from backscroll.store.sql.counting import Counting, rules_of, unpriced
 from backscroll.store.sql.row_tables import NOTE
 from backscroll.store.sql.statements import array, select
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LocalStore(OpenIndex):
-    """Everything that is derived, below one folder."""
+    """The index of one machine, below one folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -40,7 +40,7 @@ class LocalStore(OpenIndex):
         self._snapshots = Snapshots()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all files and stop the process of statements."""
         if "_statements" in self.__dict__:
             self._statements.close()
         super().close()
@@ -52,15 +52,15 @@ class LocalStore(OpenIndex):
         return StatementRunner()
 
     def clone(self) -> "LocalStore":
-        """The same store opened once more, for another thread."""
+        """Return another instance of this store, for another thread."""
         return LocalStore(self.folder)
 
     def size(self) -> int:
-        """How many bytes it takes up on the disk."""
+        """Return the bytes of the index on disk."""
         return size_of(self.folder)
 
     def problems(self) -> list[str]:
-        """Its problems; empty if it is sound."""
+        """Return the problems of the index; empty if it is sound."""
         if not self.exists:
             if not has_any(self.folder):
                 raise NothingFound("there is no index yet", "run backscroll update")
@@ -79,54 +79,54 @@ class LocalStore(OpenIndex):
 
     @translates_errors
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by id."""
+        """Return the indexed files, by id."""
         return LocalTables(self.connection).known(sources)
 
     @translates_errors
     def write(self, batch: Batch) -> dict[int, int]:
-        """Write the whole batch, or nothing. Returns the ids of its new files."""
+        """Write the whole batch, or nothing; return the ids of its new files."""
         return LocalTables(self.connection, self._price).write(batch)
 
     @translates_errors
     def related_chats(self, keys: ChatKeys) -> set[int]:
-        """The chats that share something with these keys."""
+        """Return the chats that share something with these keys."""
         return LocalTables(self.connection).related(keys)
 
     @translates_errors
     def chats_of(self, files: Iterable[int]) -> set[int]:
-        """The chats that these files are part of."""
+        """Return the chats that these files are part of."""
         return LocalTables(self.connection).chats_of(files)
 
     @translates_errors
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
-        """The transcripts of these chats as they were saved, by file."""
+        """Return the transcripts of these chats as they were saved, by file."""
         return list(LocalTables(self.connection).load(chats))
 
     @translates_errors
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles that these rows were given, by row and by the file that gives it."""
+        """Return the titles of these rows, by row and by the file that has the title."""
         return LocalTables(self.connection).titles_of(rows)
 
     @translates_errors
     def chats_titled_by(self, file: int) -> set[int]:
-        """The chats of rows that a file gives titles to."""
+        """Return the chats of rows that a file has titles for."""
         return LocalTables(self.connection).titled_by(file)
 
     @translates_errors
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles that rows of these files were given, by row and by the file that gives it."""
+        """Return the titles of rows in these files, by row and by the file that has the title."""
         return LocalTables(self.connection).titles(files)
 
     # Words
 
     @translates_errors
     def next_passages(self, limit: int) -> list[PendingPassage]:
-        """The passages that are to be made findable next, the worthiest first."""
+        """Return the passages to index next, the worthiest first."""
         return waiting_passages(self.connection, self._positions(), limit)
 
     @translates_errors
     def index(self, documents: Sequence[PassageText]) -> None:
-        """Make passages findable, in the order of `next_passages`."""
+        """Index passages, in the order of `next_passages`."""
         self.text.add(documents)
         self._is_unflushed = True
         marks = self._positions()
@@ -136,7 +136,7 @@ class LocalStore(OpenIndex):
 
     @translates_errors
     def flush(self) -> None:
-        """Let searches see what was indexed, and no longer what was deleted."""
+        """Make indexed passages visible to searches, and remove deleted ones."""
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
         if not deleted and not self._is_unflushed:
             return
@@ -160,10 +160,10 @@ class LocalStore(OpenIndex):
         self._is_unflushed = False
 
     def _make_lasting(self) -> None:
-        """Flush the rows: words must never point at rows that a power cut takes, for their ids would be given again."""
+        """Flush the rows: words must never point at rows that a power cut takes, for their ids would be used again."""
         self.connection.execute("pragma synchronous = full")
         try:
-            # A commit with this setting flushes the write-ahead log, and with it all that was committed before.
+            # A commit with this setting flushes the write-ahead log, with all earlier commits.
             self.connection.execute("insert or replace into marks values ('lasting', '')")
         finally:
             self.connection.execute("pragma synchronous = normal")
@@ -178,56 +178,56 @@ class LocalStore(OpenIndex):
 
     @translates_errors
     def note(self, name: str, value: str) -> None:
-        """Remember something about what was read."""
+        """Store a value under a name."""
         self.connection.execute(NOTE, (f"note {name}", value))
 
     @translates_errors
     def noted(self, name: str) -> str | None:
-        """What was remembered."""
-        found = select(self.connection, "select value from marks where name = ?", (f"note {name}",))
-        return found[0][0] if found else None
+        """Return the value stored under a name."""
+        rows = select(self.connection, "select value from marks where name = ?", (f"note {name}",))
+        return rows[0][0] if rows else None
 
     @translates_errors
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
-        """Count costs with these prices; what was counted with others is counted again."""
+        """Compute costs with these prices; recompute costs by other prices."""
         self._price = price
-        if self.noted("prices") != fingerprint:
+        if self.noted("prices") != rules_of(fingerprint):
             with transaction(self.connection):
                 Counting(self.connection, price).recount()
-            self.note("prices", fingerprint)
+            self.note("prices", rules_of(fingerprint))
 
-    # Questions
+    # Queries
 
     def within(self, scope: Scope) -> LocalReader:
-        """Answers questions about what a scope lets the asker see."""
+        """Return a reader, limited to a scope."""
         return LocalReader(self, scope)
 
     @property
     def dialect(self) -> str:
-        """The SQL that `sql` understands."""
+        """The SQL dialect of `sql`."""
         return "SQLite"
 
     @translates_errors
     def views(self) -> list[SqlView]:
-        """The documented views."""
+        """Return the documented views."""
         return views(self.connection)
 
     def run(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run one statement that only reads, on all rows."""
+        """Run one read-only statement, on all rows."""
         return self._statements.run(self.readable_file(), statement, limit, seconds)
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Rows and words of one moment, for as long as it is open. Inside of another it is the same one."""
-        text = self.text  # first: opening it may open the rows once more
+        """Open rows and words of one moment. Inside another snapshot, return that one."""
+        text = self.text  # first: opening it may reopen the rows
         return self._snapshots.open(self.connection, text)
 
     def _positions(self) -> list[int]:
-        """How far each stage has come in this process."""
+        """Return the last indexed passage of each stage in this process."""
         if self._marks is None:
             self._marks = self._stored_marks()
         return self._marks
 
     def _stored_marks(self) -> list[int]:
-        """The same as the last commit left it: as noted with the rows, or if that is of another commit, by looking."""
+        """Return the last indexed passage of each stage as of the last commit."""
         stamp, searcher = self.text.current()
         return marks_at(stamp, read_commit(self.connection), searcher)

@@ -1,9 +1,10 @@
-"""The text index: which passages have which words. It follows the rows and can be rebuilt from them at any time.
+"""The text index: the words of passages. It follows the rows and can be rebuilt from them at any time.
 
 Passages are added in the order of their ids, first the most useful ones (prompts, answers), then the others. So the
-highest id in each stage shows how far the index has come, whatever happened to the process that wrote it.
+highest id in each stage is the progress of the index, even if the process that wrote it ended early.
 """
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +14,25 @@ import msgspec
 import tantivy
 from tantivy import Occur, Query
 
-from backscroll.disk import private_folder
+from backscroll.disk import private_folder, read_whole
 from backscroll.query.words import Preparation
 from backscroll.store.base import DamagedStoreError, PassageText
+from backscroll.store.local.generations import ROWS
 from backscroll.store.local.verified_files import VerifiedFiles, check_sum
-from backscroll.store.search.words import ROLE_FACTS, STAGES, WORDS, facts_of, is_searched_by_tool, weight_of
+from backscroll.store.search.words import (
+    LEAST_FACTOR,
+    ROLE_FACTS,
+    STAGES,
+    WORDS,
+    factor_of,
+    facts_of,
+    is_searched_by_tool,
+)
+from backscroll.store.search.worths import exact
 
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 HEAP: Final = 48_000_000
+TIMES: Final = 1 / LEAST_FACTOR
 
 
 class _Deletes(msgspec.Struct):
@@ -29,7 +41,7 @@ class _Deletes(msgspec.Struct):
 
 
 class _Segment(msgspec.Struct):
-    """A segment, from the engine's own list."""
+    """A segment in the engine's own list."""
 
     segment_id: str
     max_doc: int
@@ -58,12 +70,14 @@ class TextIndex:
     """The passages of a library by their words."""
 
     def __init__(self, folder: Path, checked: VerifiedFiles, *, write: bool) -> None:
-        """Readers get an empty index if none exists yet; the writer makes one. A damaged one is an error for both."""
+        """Open the index. Readers get an empty one if none exists; the writer creates one. Damage is an error for
+        both.
+        """
         self.folder = folder
         self._checked = checked
         self._writer: tantivy.IndexWriter | None = None
         self._preparation = Preparation()
-        """Passages whose texts are being prepared."""
+        """The texts being prepared for the index."""
         self._opstamp = -1
         self._is_nowhere = False
         self._index = self._open(write=write)
@@ -78,16 +92,16 @@ class TextIndex:
         return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
 
     def _meta(self) -> _Meta | None:
-        """The engine's list of segments; None if there is no index."""
+        """Return the engine's list of segments; None if there is no index."""
         try:
-            return META.decode((self.folder / "meta.json").read_bytes())
+            return META.decode(read_whole(self.folder / "meta.json"))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except msgspec.MsgspecError as error:
             raise DamagedStoreError(f"meta.json of the text index cannot be read: {error}") from error
 
     def files(self) -> list[Path]:
-        """The files of the index."""
+        """Return the files of the index."""
         meta = self._meta()
         names = [name for segment in meta.segments for name in segment.files] if meta else []
         return [self.folder / name for name in names]
@@ -109,7 +123,7 @@ class TextIndex:
 
     @property
     def opstamp(self) -> int:
-        """Changes with every commit, by any process."""
+        """The number of the last commit, by any process."""
         return self.state[0]
 
     @property
@@ -118,13 +132,19 @@ class TextIndex:
         meta = self._meta()
         return (meta.opstamp, sum(segment.documents for segment in meta.segments)) if meta else (-1, 0)
 
+    @property
+    def has_deleted(self) -> bool:
+        """Whether the engine still counts the words of passages that were deleted."""
+        meta = self._meta()
+        return meta is None or any(segment.deletes is not None for segment in meta.segments)
+
     def searcher(self) -> tantivy.Searcher:
-        """The current state of the index for searching."""
+        """Return a searcher of the current state of the index."""
         return self.current()[1]
 
     def current(self) -> tuple[int, tantivy.Searcher]:
-        """The current state of the index for searching, and the number of its commit."""
-        # Without a stamp the files were removed: a rebuild has replaced them, and those that are open stay readable.
+        """Return a searcher of the current state of the index, and the number of its commit."""
+        # Without a stamp the files were removed: a rebuild has replaced them, and open files stay readable.
         while (stamp := self.opstamp) != self._opstamp and (stamp >= 0 or self._opstamp < 0):
             if self._is_nowhere:  # it was created since
                 self._index = self._open(write=False)
@@ -155,14 +175,13 @@ class TextIndex:
             document.add_unsigned("block", spot.block)
             document.add_unsigned("file", spot.file)
             document.add_integer("time", (spot.time or 0) // 1000)
-            # The engine multiplies a score by log2(2 + value), which is the weight again.
-            document.add_float("weight", 2.0 ** weight_of(spot.role, is_agent=spot.is_agent) - 2.0)
+            document.add_float("weight", weight_of(factor_of(spot, len(words) + len(parts))))
             writer.add_document(document)
 
     def delete(self, blocks: Sequence[int]) -> None:
         """Delete these passages."""
         if blocks:
-            # By query: a term of a number that Python gives is never the engine's.
+            # By query: a term made of a number from Python never equals the engine's.
             self._writing().delete_documents_by_query(Query.term_set_query(SCHEMA, "block", blocks))
 
     def commit(self) -> int:
@@ -172,7 +191,7 @@ class TextIndex:
         return self.opstamp
 
     def marks(self) -> list[int]:
-        """The highest passage id of each stage, from the index itself."""
+        """Return the highest passage id of each stage, from the index itself."""
         return last_of_stages(self.searcher())
 
     def close(self) -> None:
@@ -183,8 +202,10 @@ class TextIndex:
             self._remember()
 
     def _remember(self) -> None:
-        """Files that this process has written need no verification."""
-        for path in self.files():
+        """Record files that this process has written, which need no verification; forget those merged away."""
+        files = self.files()
+        self._checked.forget(but={ROWS, *(path.name for path in files)})
+        for path in files:
             if not self._checked.knows(path):
                 with suppress(FileNotFoundError):  # merged meanwhile
                     self._checked.add(path)
@@ -197,14 +218,24 @@ class TextIndex:
         return self._writer
 
 
+def weight_of(factor: float) -> float:
+    """Return the weight that raises a score to `TIMES` the factor: the engine takes log2(2 + weight), at least 1."""
+    return math.exp2(factor * TIMES) - 2.0
+
+
+def factor_with(weight: float) -> float:
+    """Return the factor of a passage with this weight."""
+    return exact(math.log2(2.0 + weight) / TIMES)
+
+
 def last_of_stages(searcher: tantivy.Searcher) -> list[int]:
-    """The highest passage id of each stage."""
+    """Return the highest passage id of each stage."""
     marks = []
     for roles in STAGES:
         facts = [Query.term_query(SCHEMA, "facts", ROLE_FACTS[role], "basic") for role in roles]
         query = Query.boolean_query([(Occur.Should, fact) for fact in facts])
-        found = searcher.search(query, limit=1, order_by_field="block").hits
-        marks.append(int(found[0][0]) if found else 0)
+        last_hits = searcher.search(query, limit=1, order_by_field="block").hits
+        marks.append(int(last_hits[0][0]) if last_hits else 0)
     return marks
 
 

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from backscroll.disk import open_own, read_at
+
 HEAD: Final = 100
 LOG_HEAD: Final = 32
 FRAME_HEAD: Final = 24
@@ -21,8 +23,8 @@ def is_truncated(path: Path) -> bool:
     """Whether the file is shorter than its header says, and the write-ahead log does not have the rest."""
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE if attempt else 0)
-        with path.open("rb") as file:
-            head, size = file.read(HEAD), os.fstat(file.fileno()).st_size
+        with open_own(path) as file:
+            head, size = read_at(file.fileno(), 0, HEAD), os.fstat(file.fileno()).st_size
         page = _number(head[16:18])
         page = 65536 if page == 1 else page
         has_count = (
@@ -35,18 +37,19 @@ def is_truncated(path: Path) -> bool:
 
 
 def _pages_in_log(path: Path, page: int) -> set[int]:
-    """The pages of all complete transactions in the log."""
+    """Return the pages of all complete transactions in the log."""
     committed: set[int] = set()
     waiting: set[int] = set()
     try:
-        with Path(f"{path}-wal").open("rb") as log:
-            salts = log.read(LOG_HEAD)[16:24]
-            while len(head := log.read(FRAME_HEAD)) == FRAME_HEAD and head[8:16] == salts:
+        with open_own(Path(f"{path}-wal")) as log:
+            salts = read_at(log.fileno(), 0, LOG_HEAD)[16:24]
+            at = LOG_HEAD
+            while len(head := read_at(log.fileno(), at, FRAME_HEAD)) == FRAME_HEAD and head[8:16] == salts:
                 waiting.add(_number(head[:4]))
                 if head[4:8] != bytes(4):
                     committed |= waiting
                     waiting.clear()
-                log.seek(page, os.SEEK_CUR)
+                at += FRAME_HEAD + page
     except FileNotFoundError:
         pass
     return committed

@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
+from backscroll.disk import open_own, read_at, read_own
 from backscroll.store.base import DamagedStoreError
 from backscroll.system import CLOSE_ON_EXEC
 
@@ -23,7 +24,7 @@ LONGEST_FOOTER: Final = 10_000
 
 
 def look_of(path: Path) -> Look:
-    """What identifies the state of a file."""
+    """Return the inode, size and times that identify the state of a file."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -36,9 +37,9 @@ class VerifiedFiles:
         self._looks: dict[str, Look] = {}
         self._at = 0.0
         try:
-            said: Any = json.loads(self._file.read_bytes())
-            self._looks = {str(name): tuple(map(int, look)) for name, look in said["looks"].items()}
-            self._at = float(said["at"])
+            cached: Any = json.loads(read_own(self._file))
+            self._looks = {str(name): tuple(map(int, look)) for name, look in cached["looks"].items()}
+            self._at = float(cached["at"])
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             pass
 
@@ -68,7 +69,7 @@ class VerifiedFiles:
         self._at = time.time()
 
     def save(self) -> None:
-        """Save it. Losing it only costs a check, so it is not flushed."""
+        """Save the cache. Losing it only costs a check, so it is not flushed."""
         fresh = self._file.with_name("checked.new")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -79,9 +80,8 @@ class VerifiedFiles:
 def check_sum(path: Path) -> None:
     """Read a file of the text index and compare it with the checksum at its end, as the engine wrote it."""
     size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - LONGEST_FOOTER))
-        end = file.read()
+    with open_own(path) as file:
+        end = read_at(file.fileno(), max(0, size - LONGEST_FOOTER), LONGEST_FOOTER)
         length, magic = (int.from_bytes(end[at : at + 4 or None], "little") for at in (-8, -4))
         if len(end) < 8 or magic != FOOTER_MAGIC or length + 8 > len(end):
             raise DamagedStoreError(f"{path.name} of the text index has no checksum")
@@ -89,11 +89,10 @@ def check_sum(path: Path) -> None:
             expected = json.loads(end[-8 - length : -8])["crc"]
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedStoreError(f"the checksum of {path.name} of the text index cannot be read") from error
-        file.seek(0)
-        left = size - 8 - length
-        found = 0
-        while left > 0 and (piece := file.read(min(PIECE, left))):
-            found = zlib.crc32(piece, found)
-            left -= len(piece)
-    if left or found != expected:
+        rest = size - 8 - length
+        checksum = at = 0
+        while at < rest and (piece := read_at(file.fileno(), at, min(PIECE, rest - at))):
+            checksum = zlib.crc32(piece, checksum)
+            at += len(piece)
+    if at != rest or checksum != expected:
         raise DamagedStoreError(f"{path.name} of the text index is not what was written")

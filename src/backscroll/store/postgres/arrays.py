@@ -1,6 +1,6 @@
-"""Many values as one parameter: columns of rows to be inserted, written as PostgreSQL reads an array.
+"""Many values as one parameter: columns of rows to insert, written as an array of PostgreSQL.
 
-Made here as one text each: psycopg adapts them value by value, which takes longer than the insert.
+Each array is made here as one text: psycopg adapts values one by one, which takes longer than the insert.
 """
 
 import struct
@@ -14,7 +14,7 @@ from psycopg.pq import Format
 from backscroll.store.postgres.texts import to_stored
 
 MAX_PLACES: Final = 256
-"""Of a word in a tsvector."""
+"""The most places of a word in a tsvector."""
 
 
 class Literal(str):
@@ -24,10 +24,10 @@ class Literal(str):
 
 
 class LiteralDumper(Dumper):
-    """Sends it as it is."""
+    """Dumper of a Literal, unchanged."""
 
     def dump(self, obj: Literal) -> Buffer:
-        """Its bytes."""
+        """Return the literal as bytes."""
         return obj.encode()
 
 
@@ -38,22 +38,22 @@ class Vectors(bytes):
 
 
 class VectorsDumper(Dumper):
-    """Sends it as it is."""
+    """Dumper of Vectors, unchanged."""
 
     format = Format.BINARY
 
     def dump(self, obj: Vectors) -> Buffer:
-        """Its bytes."""
+        """Return the vectors as they are."""
         return obj
 
 
 def array_of(kind: str, values: Sequence[Any]) -> Literal:
-    """Values of a column of this type."""
+    """Return the values of a column of this type as an array."""
     if kind == "text":
         return Literal(to_stored(f"{{{','.join(map(_text, values))}}}"))
     if kind == "bytea":
         values = [None if value is None else f'"\\\\x{value.hex()}"' for value in values]
-    # Numbers and truth values are written as Python does.
+    # Numbers and booleans are written as Python writes them.
     return Literal(f"{{{','.join('NULL' if value is None else str(value) for value in values)}}}")
 
 
@@ -66,13 +66,13 @@ def _text(value: str | None) -> str:
 
 
 def vectors(made: Sequence[bytes]) -> Vectors:
-    """Vectors as one array."""
+    """Return vectors as one array."""
     head = struct.pack(">iiIii", 1, 0, TSVECTOR, len(made), 1)
-    return Vectors(head + b"".join(part for one in made for part in (len(one).to_bytes(4, "big"), one)))
+    return Vectors(head + b"".join(part for vector in made for part in (len(vector).to_bytes(4, "big"), vector)))
 
 
 def vector_of(places: Mapping[str, list[int]], facts: Iterable[str], build: int) -> bytes:
-    """Words with their places, and facts, as PostgreSQL receives a tsvector: each begins with the build."""
+    """Return words with their places, and facts, as PostgreSQL receives a tsvector; each begins with the build."""
     here = f"{build}="
     parts: list[bytes] = []
     for word, numbers in places.items():
@@ -87,6 +87,6 @@ def vector_of(places: Mapping[str, list[int]], facts: Iterable[str], build: int)
 
 
 TSVECTOR: Final = 3614
-"""The number of the type, in every PostgreSQL."""
+"""The type number (oid) of tsvector in every PostgreSQL."""
 ONE_PLACE: Final = [struct.pack(">xHH", 1, place) for place in range(1 << 14)]
-"""What stands behind a word that has one place."""
+"""The bytes after a word that has one place."""

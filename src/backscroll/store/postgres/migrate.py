@@ -16,7 +16,7 @@ LOCK: Final = 0x6273_6372
 
 
 def migrate(address: str, folder: Path = MIGRATIONS, schema: str = SCHEMA) -> list[str]:
-    """Run the files of a folder that were not run yet, in order, in a schema of their own; returns their names.
+    """Run the new files of a folder in order, in a schema of their own, and return their names.
 
     Several processes may do so at once: one does the work, the others wait for it.
     """
@@ -49,5 +49,5 @@ def is_current(
     """Whether every file of a folder was run."""
     if connection.execute("select to_regclass(%s)", (f"{schema}.migrations",)).fetchone() == (None,):
         return False
-    found = connection.execute(SQL("select name from {}.migrations").format(Identifier(schema)))
-    return {str(name) for (name,) in found} >= {file.name for file in folder.glob("[0-9]*.sql")}
+    names = connection.execute(SQL("select name from {}.migrations").format(Identifier(schema)))
+    return {str(name) for (name,) in names} >= {file.name for file in folder.glob("[0-9]*.sql")}

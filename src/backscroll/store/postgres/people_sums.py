@@ -1,7 +1,7 @@
-"""Sums over the indexes of several people: as many statements for a thousand of them as for one.
+"""Sums over the indexes of several people, with as many statements for a thousand people as for one.
 
-What an index has for its owner (`store.sql.reports.usage`) is grouped by owner here. Row-level security lets this see
-the builds of these people, and nothing else.
+The sums that an index has for its owner (`store.sql.reports.usage`) are grouped by owner here. Row-level security
+allows the builds of these people, and nothing else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,38 +18,38 @@ SpentBy = Literal["model", "project", "day"]
 
 
 class SpentOfPerson(NamedTuple):
-    """What one person spent under a name of a dimension."""
+    """The spend of one person under a name of a dimension."""
 
     person: int
     by: SpentBy
     name: str | int | None
-    """The number of a day counts from 1970."""
+    """Days are numbered from 1970."""
     answers: int
     tokens: int
     cost: int
-    """Nanodollars."""
+    """The cost in nanodollars."""
 
 
 class ProjectOfPerson(NamedTuple):
-    """What one person has of a project."""
+    """The sessions that one person has in a project."""
 
     person: int
     project: str | None
     sessions: int
     size: int
-    """Bytes of these sessions."""
+    """The bytes of these sessions."""
 
 
 class PeopleSums:
-    """What the indexes of some people add up to, all of it at the same moment."""
+    """Sums over the indexes of some people, all at the same moment."""
 
     def __init__(self, connection: psycopg.Connection[Any], builds: Mapping[int, int]) -> None:
-        """`builds` has the number of a person for each build."""
+        """Sum over these builds; `builds` has the number of a person for each build."""
         self._connection = connection
         self._people = builds
 
     def span(self) -> UsageSpan | None:
-        """The first and the last quarter of an hour in which anyone had an answer."""
+        """Return the first and the last quarter of an hour in which anyone had an answer."""
         row = self._connection.execute(SPAN, {"builds": list(self._people)}).fetchone()
         return None if row is None or row[0] is None else UsageSpan(*row)
 
@@ -60,14 +60,14 @@ class PeopleSums:
         until: int | None,
         clocks: Sequence[tuple[int, int]] = ((0, 0),),
     ) -> list[SpentOfPerson]:
-        """Answers, tokens and money of everyone who spent something, by each of these dimensions.
+        """Return answers, tokens and money of everyone who spent something, by each of these dimensions.
 
         `since` and `until` are microseconds, at the start of a quarter of an hour. Days are those of a zone: from each
         quarter in `clocks` on, it is so many quarters ahead of UTC.
         """
         statement = SPENT.format(
-            names=", ".join(KEYS[one] for one in by),
-            sets=", ".join(f"(s.build, {KEYS[one]})" for one in by),
+            names=", ".join(KEYS[dimension] for dimension in by),
+            sets=", ".join(f"(s.build, {KEYS[dimension]})" for dimension in by),
             projects=PROJECTS if "project" in by else "",
             since="" if since is None else SINCE,
             until="" if until is None else UNTIL,
@@ -76,23 +76,23 @@ class PeopleSums:
             "builds": list(self._people), "since": since, "until": until,
             "changes": [change for change, _ in clocks[1:]], "ahead": [ahead for _, ahead in clocks],
         }  # fmt: skip
-        # `grouping` has a bit for each name that a row is not about, the first name in the highest.
+        # `grouping` has a bit for each name that a row is not about, with the first name in the highest.
         at_of = {(1 << len(by)) - 1 - (1 << (len(by) - 1 - at)): at for at in range(len(by))}
-        found = []
+        spent = []
         for build, absent, answers, tokens, cost, *names in self._connection.execute(statement, values):
             at = at_of[absent]
-            found.append(SpentOfPerson(self._people[build], by[at], names[at], answers, tokens, cost))
-        return found
+            spent.append(SpentOfPerson(self._people[build], by[at], names[at], answers, tokens, cost))
+        return spent
 
     def projects(self) -> list[ProjectOfPerson]:
-        """The projects of everyone's chats."""
+        """Return the projects of everyone's chats."""
         rows = self._connection.execute(SENT, {"builds": list(self._people)})
         return [ProjectOfPerson(self._people[build], *row) for build, *row in rows]
 
 
 @contextmanager
 def people_sums(address: str, people: Iterable[int]) -> Iterator[PeopleSums]:
-    """The sums of these people, by their numbers. Someone whose index is being made has nothing yet."""
+    """Open the sums of these people, by their numbers. Someone whose index is being built has nothing yet."""
     connection = PgConnection(address)
     try:
         connection.refuse_unsafe_roles()

@@ -1,8 +1,8 @@
 """Connections of a process, lent and taken back: a new one costs PostgreSQL a process, and its statements are slow.
 
-A connection serves one store while it is lent, and another one afterwards. It is handed on as the owner of the tables,
-without the locks and settings of its last user: `PgConnection` sets what it needs before each statement. There are only
-so many: when all are lent, the next user waits a while, and is then told that the database is busy.
+A connection serves one store while it is lent, and another one afterwards. It is passed on as the owner of the tables,
+without the locks and settings of its last user: `PgConnection` sets what it needs before each statement. Their number
+is limited: when all are lent, the next user waits a while, and then gets Busy.
 """
 
 import atexit
@@ -24,29 +24,29 @@ from backscroll.errors import Busy
 Connection = psycopg.Connection[tuple[Any, ...]]
 Pool = ConnectionPool[Connection]
 MAX_LENT: Final = 16
-"""Of one process and database."""
+"""The most connections of one process to one database."""
 WAIT_SECONDS: Final = 5.0
-"""How long a user waits for a connection."""
+"""The time that a user waits for a connection."""
 RECONNECT_SECONDS: Final = 3.0
-"""How long the pool tries by itself to connect to a database that is away; the next user has it tried again."""
+"""The time that the pool tries to reconnect to a database that is away; the next user makes it try again."""
 STATEMENT_SECONDS: Final = 60
 IDLE_SECONDS: Final = 120
-"""How long a statement for a page may take, and how long its transaction may wait for its next statement."""
+"""The longest time of a statement for a page, and the longest wait of its transaction for the next statement."""
 
 
 def with_limits(address: str) -> str:
-    """The same database, for those who answer requests: nothing that they ask runs or holds anything for long."""
+    """Return the address with limits for serving requests: no statement runs or holds anything for long."""
     limits = {"statement_timeout": STATEMENT_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
     return make_conninfo(address, options=options_of(address, *(f"-c {name}={n}s" for name, n in limits.items())))
 
 
 def options_of(address: str, *more: str) -> str:
-    """The settings that the address of a database names, and more."""
+    """Return the settings that the address of a database has, and more."""
     return " ".join(filter(None, (str(conninfo_to_dict(address).get("options") or ""), *more)))
 
 
 def new_pool(address: str, configure: Callable[[Connection], None] | None = None, **options: object) -> Pool:
-    """A pool that connects when it is first asked; `options` are those of psycopg, `configure` is called with each."""
+    """Return a pool that connects on first use; `options` go to psycopg, `configure` is called with each connection."""
     return ConnectionPool(
         address, kwargs={"autocommit": True, **options}, configure=configure, min_size=0, max_size=MAX_LENT, open=True,
         timeout=WAIT_SECONDS, reconnect_timeout=RECONNECT_SECONDS, num_workers=1,
@@ -54,7 +54,7 @@ def new_pool(address: str, configure: Callable[[Connection], None] | None = None
 
 
 def lend(pool: Pool) -> Connection:
-    """A connection that works, as far as can be seen without asking the database; Busy if there is none in time."""
+    """Take a working connection, as far as can be seen without asking the database; Busy if there is none in time."""
     while True:
         try:
             connection = pool.getconn()
@@ -62,12 +62,12 @@ def lend(pool: Pool) -> Connection:
             raise Busy("the database is busy or away", "try again in a moment") from error
         if not connection.closed and _is_quiet(connection):
             return connection
-        connection.close()  # it broke while it was idle
+        connection.close()  # it broke while idle
         pool.putconn(connection)
 
 
 def _is_quiet(connection: Connection) -> bool:
-    """Whether an idle connection has nothing to tell; one that broke meanwhile tells its end."""
+    """Whether an idle connection has nothing to read; one that broke meanwhile has its end to read."""
     waiting = select.poll()
     waiting.register(connection.fileno(), select.POLLIN)
     return not waiting.poll(0)
@@ -79,12 +79,12 @@ class Pools:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pools: dict[tuple[int, str], Pool] = {}
-        """Of this process only: a child must not use what its parent opened."""
+        """The pools by process and address: a child must not use the connections of its parent."""
         self._lent: WeakKeyDictionary[Connection, Pool] = WeakKeyDictionary()
-        """Where each connection that is in use came from: that pool may be closed by now."""
+        """The pool of each lent connection; that pool may be closed by now."""
 
     def take(self, address: str, make: Callable[[str], Pool]) -> Connection:
-        """A clean connection to this address; `make` gives the pool for it."""
+        """Take a clean connection to this address; `make` creates the pool for it."""
         key = os.getpid(), address
         with self._lock:
             if key not in self._pools:
@@ -94,7 +94,7 @@ class Pools:
             connection = lend(pool)
             try:
                 connection.execute(CLEAN, prepare=False)
-            except psycopg.OperationalError:  # it broke while it was idle
+            except psycopg.OperationalError:  # it broke while idle
                 connection.close()
                 pool.putconn(connection)
             except BaseException:
@@ -105,7 +105,7 @@ class Pools:
                 return connection
 
     def give_back(self, connection: Connection) -> None:
-        """Keep a connection for the next one, unless it is in the middle of something."""
+        """Keep a connection for the next user, unless a transaction is open."""
         pool = self._lent.pop(connection, None)
         if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.close()
@@ -115,7 +115,7 @@ class Pools:
             pool.putconn(connection)
 
     def close(self) -> None:
-        """Close all of them, when the process ends."""
+        """Close all pools, when the process ends."""
         with self._lock:
             pools = [pool for (process, _), pool in self._pools.items() if process == os.getpid()]
             self._pools.clear()
@@ -131,4 +131,4 @@ CLEAN: Final = (
     "reset role; set backscroll.build = '0'; set backscroll.homes = '[]'; set backscroll.sources = '[]';"
     f" set backscroll.shared = '{NOTHING_SHARED}'"
 )
-"""There is no build 0: a statement without settings of its own finds nothing."""
+"""There is no build 0: a statement without settings of its own matches no rows."""

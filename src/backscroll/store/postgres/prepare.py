@@ -9,11 +9,11 @@ from backscroll.store.postgres.roles import FIRST_WITH_OPTIONS, OWNER, READER, S
 from backscroll.store.postgres.sql_login import preparation
 
 EXTENSIONS: Final = ("btree_gin", "pg_trgm")
-"""Parts of PostgreSQL itself that every provider has."""
+"""Extensions that come with PostgreSQL and that every provider has."""
 
 
 def prepare_cluster(address: str, database: str) -> None:
-    """Create the roles and the database; does nothing where they exist."""
+    """Create the roles and the database, unless they exist."""
     with psycopg.connect(address, autocommit=True) as connection:
         for role, options in ((OWNER, "login"), (WEB, "login"), (READER, "nologin"), (SHARED_READER, "nologin")):
             if not _exists(connection, "pg_roles", "rolname", role):
@@ -22,7 +22,8 @@ def prepare_cluster(address: str, database: str) -> None:
                         Identifier(role)
                     )
                 )
-        # Who becomes a reader must not have its rights before: its policies would hold too. Since 16 a grant says so.
+        # A login that can become a reader must not have its rights before: its policies would apply too. Since 16 a
+        # grant says so.
         has_options = connection.info.server_version >= FIRST_WITH_OPTIONS
         how = " with inherit false, set true" if has_options else ""
         for user in (OWNER, WEB):
@@ -45,5 +46,5 @@ def prepare_database(connection: psycopg.Connection[tuple[object, ...]], databas
 
 
 def _exists(connection: psycopg.Connection[tuple[object, ...]], table: str, column: str, name: str) -> bool:
-    found = connection.execute(f"select 1 from {table} where {column} = %s", (name,)).fetchone()  # noqa: S608
-    return found is not None
+    row = connection.execute(f"select 1 from {table} where {column} = %s", (name,)).fetchone()  # noqa: S608
+    return row is not None

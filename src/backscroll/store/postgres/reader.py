@@ -1,4 +1,4 @@
-"""Answers questions to PostgreSQL, within a scope."""
+"""Answers queries from PostgreSQL, within a scope."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +18,10 @@ from backscroll.store.sql.statements import array, select
 
 
 class PgReader(SearchReader):
-    """The questions of one asker."""
+    """Answers the queries of one reader."""
 
     def __init__(self, connection: PgConnection, scope: Scope, sql_login: str | None = None) -> None:
-        """`sql_login` is the address for people's own SQL, if it is not that of the connection."""
+        """Read within a scope; `sql_login` is the address for people's own SQL, if it is not that of the connection."""
         self._connection = connection
         self._sql_login = sql_login
         self._scope = scope
@@ -29,7 +29,7 @@ class PgReader(SearchReader):
 
     @property
     def rows(self) -> PgRows:
-        """The rows that the asker may see."""
+        """The rows that the reader may see."""
         return self._rows
 
     @contextmanager
@@ -38,16 +38,16 @@ class PgReader(SearchReader):
             yield PgWords(self._rows, self._connection.build)
 
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> PgReports:
-        """The data for reports, for the chats that match a query and a period in microseconds."""
+        """Return the data for reports about the chats that match a query and a period in microseconds."""
         files = ChatRows(self._rows).files(query.root) if query and not query.is_empty else None
         return PgReports(self._rows, array(files) if files is not None else None, since, until)
 
     def homes(self) -> set[tuple[str, str]]:
-        """The visible homes that the store has files of, each with its machine."""
+        """Return the visible homes that the store has files of, each with its machine."""
         return {(machine, home) for machine, home in select(self.rows, "select distinct machine, home from files")}
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Run a read-only statement about the whole store."""
+        """Run a read-only statement on the whole store."""
         if self._scope.homes is not None:
             raise UsageError(
                 "SQL reads the whole library, and only a part of it is visible here", "use search, list and stats"

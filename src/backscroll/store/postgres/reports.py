@@ -1,4 +1,4 @@
-"""Reports of PostgreSQL."""
+"""The reports of a store in PostgreSQL."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -7,7 +7,7 @@ from backscroll.store.sql.reports.stored import STATEMENTS, StoredReports
 
 
 class PgReports(StoredReports):
-    """Runs the statements about some files and a time."""
+    """Runs the statements on some files and a period."""
 
     statements: ClassVar[Mapping[str, str]] = {
         **STATEMENTS,

@@ -1,10 +1,9 @@
 """The roles of the database.
 
-`backscroll` owns the tables and is what our processes connect as; `backscroll_reader` cannot log in, owns nothing and
-is who asks: row-level security lets it see what the settings of the transaction allow. `backscroll_shared` is the same
-for what others share, which is in several builds. `backscroll_web` is what web processes of a server connect as, where
-they can: it reads as these two do, and owns nothing. `backscroll_sql` runs people's own SQL (`sql_login`). None is a
-superuser.
+`backscroll` owns the tables, and our processes connect as it; `backscroll_reader` cannot log in, owns nothing and runs
+queries: row-level security lets it see what the settings of the transaction allow. `backscroll_shared` does so for what
+others share, which is in several builds. Web processes of a server connect as `backscroll_web`, where they can: it
+reads as these two do, and owns nothing. `backscroll_sql` runs people's own SQL (`sql_login`). None is a superuser.
 """
 
 from typing import Any, Final
@@ -19,7 +18,7 @@ SHARED_READER: Final = "backscroll_shared"
 WEB: Final = "backscroll_web"
 SQL_LOGIN: Final = "backscroll_sql"
 FIRST_WITH_OPTIONS: Final = 160_000
-"""The version whose grants say whether they are inherited."""
+"""The first version whose grants say whether they are inherited."""
 
 
 def refuse_unsafe_roles(connection: psycopg.Connection[Any]) -> None:
@@ -41,13 +40,13 @@ def refuse_unsafe_roles(connection: psycopg.Connection[Any]) -> None:
                 f"the role {role} is missing, or stands above row-level security",
                 f"create role {role} nologin nosuperuser nobypassrls, and grant it to {name}",
             )
-    found = connection.execute(NOT_FORCED).fetchall()
-    if found:
-        raise NoPermission(f"the table {found[0][0]} does not enforce row-level security", "run the migrations again")
+    names = connection.execute(NOT_FORCED).fetchall()
+    if names:
+        raise NoPermission(f"the table {names[0][0]} does not enforce row-level security", "run the migrations again")
 
 
 NOT_FORCED: Final = """
 select c.relname from pg_class c where c.relkind = 'r' and c.relnamespace = to_regnamespace('backscroll')
   and not c.relforcerowsecurity and has_table_privilege('backscroll_reader', c.oid, 'select') and c.relname <> 'builds'
 """
-"""What the reader may read, except the list of builds, where it sees its own."""
+"""Tables that the reader may read without forced row-level security, except `builds`, where it sees its own rows."""

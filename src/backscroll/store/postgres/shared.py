@@ -1,7 +1,7 @@
-"""What others share with an asker: files of the indexes of many people, to be read as if they were one index.
+"""Files that others share with a reader: files in the indexes of many people, read as if they were one index.
 
-A question costs as many statements as one about a single index, however many people share. Words are as frequent as
-they are in what is shared; of the rest, nothing but the average length of a passage counts for the order.
+A query costs as many statements as one on a single index, however many people share. Words are as frequent as they are
+in the shared files; of the rest, only the average length of a passage counts for the order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -36,7 +36,7 @@ NO_BUILD: Final = 0
 
 
 class SharedStore(PgStore):
-    """The chats that some people share with an asker, by the numbers of these people. It cannot be written."""
+    """The chats that some people share with a reader, by the numbers of these people. Read-only."""
 
     def __init__(self, address: str, shared: Mapping[int, Set[str]]) -> None:
         super().__init__(address, NO_BUILD)
@@ -45,7 +45,7 @@ class SharedStore(PgStore):
 
     @property
     def exists(self) -> bool:
-        """It is there, if perhaps with nothing in it."""
+        """True: the store always exists, if perhaps empty."""
         return True
 
     def _open(self) -> PgConnection:
@@ -59,38 +59,38 @@ class SharedStore(PgStore):
         raise NotImplementedError
 
     def _find_files(self) -> list[SharedFile]:
-        """The files of the chats. Someone whose index is being made shares nothing yet."""
+        """Return the files of the chats. Someone whose index is being built shares nothing yet."""
         with translate_errors():
-            found = self._connection.as_owner().execute(BUILDS, (list(self._shared),)).fetchall()
-            asked = [(build, name) for build, number in found for name in self._shared[number]]
-            everything = shared_setting([build for build, _ in found])
+            builds = self._connection.as_owner().execute(BUILDS, (list(self._shared),)).fetchall()
+            chats = [(build, name) for build, number in builds for name in self._shared[number]]
+            everything = shared_setting([build for build, _ in builds])
             rows = self._connection.as_shared_reader(everything, ALL).execute(
-                FILES, {"builds": [build for build, _ in asked], "names": [name for _, name in asked]}
+                FILES, {"builds": [build for build, _ in chats], "names": [name for _, name in chats]}
             )
             return [SharedFile(*row) for row in rows]
 
     def renew(self) -> None:
-        """Look again what is shared."""
+        """Read the shares again on next use."""
         self._connection.build = None
 
     def clone(self) -> "SharedStore":
-        """The same store opened once more, for another thread."""
+        """Return another instance of this store, for another thread."""
         return SharedStore(self.address, self._shared)
 
     def within(self, scope: Scope) -> "SharedReader":
-        """Answers questions about what is shared, whatever homes the scope has."""
+        """Return a reader of the shared files, whatever homes the scope has."""
         return SharedReader(self._open(), scope, self._rights)
 
 
 class SharedReader(PgReader):
-    """The questions of one asker about what others share."""
+    """Answers the queries of one reader about what others share."""
 
     def __init__(self, connection: PgConnection, scope: Scope, rights: SharedRights) -> None:
         super().__init__(connection, scope)
         self._shared = SharedRows(connection, scope, rights)
 
     @property
-    def rows(self) -> SharedRows:  # type: ignore[override] # rows of another kind, asked in the same way
+    def rows(self) -> SharedRows:  # type: ignore[override] # rows of another kind, queried in the same way
         """The rows of shared files."""
         return self._shared
 
@@ -100,58 +100,61 @@ class SharedReader(PgReader):
             yield SharedWords(self._shared, None)
 
     def pending(self) -> PendingCounts:
-        """What is not searchable yet."""
-        found = dict(select(self._shared, PENDING))
-        roles = [role for stage in STAGES for role in stage if role in found]
-        return PendingCounts(sum(found.values()), tuple(roles))
+        """Count the passages that are not searchable yet."""
+        counts = dict(select(self._shared, PENDING))
+        roles = [role for stage in STAGES for role in stage if role in counts]
+        return PendingCounts(sum(counts.values()), tuple(roles))
 
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> PgReports:
-        """Numbers are of one person's library."""
+        """Not available: reports are about one person's library."""
         raise NotImplementedError
 
     def sql(self, statement: str, limit: int, seconds: float) -> StatementResult:
-        """Statements are about one's own library."""
+        """Not available: SQL is about one's own library."""
         del statement, limit, seconds
         raise UsageError("what others share cannot be asked with SQL", "search it, or read a chat")
 
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
-        """The prompt and the last answer of the turns that contain these passages."""
+        """Return the prompt and the last answer of the turns that contain these passages."""
         by_build: dict[int, list[int]] = {}
         for block in blocks:
             build, own = parts_of(block)
             by_build.setdefault(build, []).append(own)
-        found = []
+        passages = []
         for build, own_blocks in by_build.items():
             with self._of_build(build) as reader:
-                found += [one._replace(block=(build << SHIFT) + one.block) for one in reader.turn_passages(own_blocks)]
-        return found
+                passages += [
+                    passage._replace(block=(build << SHIFT) + passage.block)
+                    for passage in reader.turn_passages(own_blocks)
+                ]
+        return passages
 
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
-        """The call of a result, and what followed it."""
+        """Return the call of a result, and the steps after it."""
         build, own = parts_of(block)
         with self._of_build(build) as reader:
             return reader.following_steps(own, ahead, limit)
 
     @contextmanager
     def _of_build(self, build: int) -> Iterator[PgReader]:
-        """The same in one of the builds: what goes from record to record is read there."""
-        found = select(self._shared, "select f.source from files f where f.build = ?", (build,))
+        """Open a reader of one build: queries that go from record to record are answered there."""
+        rows = select(self._shared, "select f.source from files f where f.build = ?", (build,))
         self._connection.build = build
         try:
             yield PgReader(
-                self._connection, Scope(frozenset(), sources=frozenset(readable(source) for (source,) in found))
+                self._connection, Scope(frozenset(), sources=frozenset(readable(source) for (source,) in rows))
             )
         finally:
             self._connection.build = NO_BUILD
 
 
 class SharedWords(PgWords):
-    """The words of what is shared."""
+    """The words of shared files."""
 
     @cached_property
-    def _build(self) -> tuple[int, int, int, bool]:
-        ((passages, words, has_parts),) = select(self._rows, COUNTS)
-        return 1 << 62, passages, words, has_parts
+    def _build(self) -> tuple[int, int, bool]:
+        ((passages, has_parts),) = select(self._rows, COUNTS)
+        return 1 << 62, passages, has_parts
 
 
 BUILDS: Final = "select id, org from builds where org = any(%s) and is_current"
@@ -170,13 +173,10 @@ where n.name = n.overview::json ->> 'id'
 """
 """The files of chats with these ids, or with sessions of these ids, as `ChatRows.named` finds them."""
 COUNTS: Final = """
-select cast(here.passages as bigint), cast(here.passages * (b.words / greatest(1, b.passages)) as bigint), b.has_parts
+select cast(here.passages as bigint), b.has_parts
 from (select coalesce(sum(f.passages), 0) as passages from files f) here, (
-  select coalesce(sum(words), 0) as words, coalesce(sum(passages), 0) as passages,
-    coalesce(bool_or(has_parts), false) as has_parts
-  from builds where id = any(shared_builds())) b
+  select coalesce(bool_or(has_parts), false) as has_parts from builds where id = any(shared_builds())) b
 """
-"""How long a passage is on average is known for whole builds only."""
 STAGED: Final = ", ".join(f"({number}, array[{quoted(stage)}])" for number, stage in enumerate(STAGES))
 PENDING: Final = f"""
 with waiting as materialized (

@@ -1,7 +1,7 @@
 """The rows of files of several builds, read as if they were one build.
 
-An id has the number of its build in front, so that statements need not know of builds. For the indexes, which know ids
-as they are in their builds, each comparison of two ids is written as one of builds and of these.
+An id has the number of its build in front, so that statements need not know of builds. For the database indexes, which
+have ids as they are in their builds, each comparison of two ids is written as one of builds and of these ids.
 """
 
 import re
@@ -18,7 +18,7 @@ from backscroll.store.sql.statements import StatementRows
 
 
 class SharedFile(NamedTuple):
-    """A file that is shared, by the numbers that its build has for it and for its chat."""
+    """A shared file, by the numbers that its build has for it and for its chat."""
 
     build: int
     file: int
@@ -26,25 +26,27 @@ class SharedFile(NamedTuple):
 
 
 class SharedRights:
-    """The files that others share with an asker."""
+    """The files that others share with a reader."""
 
     def __init__(self, files: Sequence[SharedFile]) -> None:
-        columns = [[one.build for one in files], [one.file for one in files], [one.chat for one in files]]
+        columns = [[file.build for file in files], [file.file for file in files], [file.chat for file in files]]
         names = ("shared_builds", "shared_files", "shared_chats")
         self.values = {name: array_of("bigint", column) for name, column in zip(names, columns, strict=True)}
-        """For every statement: written as arrays once."""
-        self.setting = shared_setting(sorted({one.build for one in files}), *columns)
-        """As the session has them."""
+        """The files as arrays for every statement, written once."""
+        self.setting = shared_setting(sorted({file.build for file in files}), *columns)
+        """The files as the setting of a session."""
 
 
 def shared_setting(builds: Sequence[int], *files: Sequence[int]) -> str:
-    """What the database's `shared_builds` and `shared_files` read; builds without files for all that is in them."""
+    """Return the setting that the database's `shared_builds` and `shared_files` read; without files, for whole
+    builds.
+    """
     lists = [builds, *files] if files else [builds, [], [], []]
-    return " ".join(f"{{{','.join(map(str, one))}}}" for one in lists)
+    return " ".join(f"{{{','.join(map(str, numbers))}}}" for numbers in lists)
 
 
 class SharedRows:
-    """What others share with an asker, whose scope says what is pinned and tagged. It sees nothing else."""
+    """The rows that others share with a reader, whose scope has the pins and tags. No other rows are visible."""
 
     is_everything = False
 
@@ -54,7 +56,7 @@ class SharedRows:
         self._connection = connection
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All statements in it see the same state."""
+        """Let all statements in it read the same state."""
         self._connection.as_shared_reader(self.rights.setting)
         return self._connection.snapshot()
 
@@ -65,13 +67,13 @@ class SharedRows:
 
 
 def parts_of(number: int) -> tuple[int, int]:
-    """The build of an id, and the id that it has there."""
+    """Return the build of an id, and its id in that build."""
     return number >> SHIFT, number & ((1 << SHIFT) - 1)
 
 
 @lru_cache(maxsize=2000)
 def limited_to_shared(statement: str) -> str:
-    """The statement about the rows of shared files."""
+    """Return the statement, limited to the rows of shared files."""
     named = set(NAME.findall(statement))
     if unknown := named & ELSEWHERE:
         raise NotImplementedError(f"{', '.join(sorted(unknown))} of several builds")
@@ -85,20 +87,20 @@ def limited_to_shared(statement: str) -> str:
 
 
 def _with_builds(statement: str) -> str:
-    """The statement with builds in its comparisons of ids."""
+    """Return the statement with builds in its comparisons of ids."""
     tables: dict[str, set[str]] = {}
     for table, alias in ALIAS.findall(statement):
         tables.setdefault(alias or table, set()).add(table)
-    known = {alias: min(found) for alias, found in tables.items() if len(found) == 1}
+    known = {alias: min(named_tables) for alias, named_tables in tables.items() if len(named_tables) == 1}
 
     def of_two(match: re.Match[str]) -> str:
-        one, column, other, its = match.groups()
-        if one not in known or other not in known:
+        alias, column, other_alias, other_column = match.groups()
+        if alias not in known or other_alias not in known:
             return match[0]
-        are_ids = (column in IDS[known[one]], its in IDS[known[other]])
+        are_ids = (column in IDS[known[alias]], other_column in IDS[known[other_alias]])
         if all(are_ids):
-            return f"({one}.build = {other}.build and {one}.raw_{column} = {other}.raw_{its})"
-        return match[0] if any(are_ids) else f"({match[0]} and {one}.build = {other}.build)"
+            return f"({alias}.build = {other_alias}.build and {alias}.raw_{column} = {other_alias}.raw_{other_column})"
+        return match[0] if any(are_ids) else f"({match[0]} and {alias}.build = {other_alias}.build)"
 
     def of_list(match: re.Match[str]) -> str:
         return LISTED.format(condition=match[0], alias=match[1], ids=match[2]) if match[1] in known else match[0]
@@ -128,7 +130,7 @@ IDS: Final = {
     "records": {"id", "file"},
     "blocks": {"id", "record", "chat", "source_file"},
 }
-"""The columns that are ids; the views have each also as `raw_…`."""
+"""The columns that are ids; the views also have each of them as `raw_…`."""
 SHARED: Final = """shared as materialized (select * from unnest(
   %(shared_builds)s::int[], %(shared_files)s::bigint[], %(shared_chats)s::bigint[]) as s(build, file, chat))"""
 SHADOWS: Final = {
@@ -142,6 +144,7 @@ SHADOWS: Final = {
 }
 """The visible rows of each table. Row-level security is the second wall, as for one build."""
 ELSEWHERE: Final = {
-    "calls", "shared_calls", "counted", "shared_answers", "spent", "problems", "links", "titles"
+    "calls", "shared_calls", "counted", "shared_answers", "spent", "client_totals", "unrecorded", "problems", "links",
+    "titles",
 }  # fmt: skip
 """Tables that are not read for several builds."""

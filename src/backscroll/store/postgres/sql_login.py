@@ -1,9 +1,9 @@
-"""The login that runs people's own SQL: what makes it harmless, and whether a database has it.
+"""The login that runs people's own SQL: its rights, and the check that a database has it.
 
-`backscroll_sql` owns nothing, is a member of no role, and may read the documented views only. What PostgreSQL lets
-everyone do (read its catalogs, call functions that write, wait or tell of others) is taken from everyone and given to
-the server's own roles. Only a superuser can do that: our own PostgreSQL does it at each start; elsewhere an
-administrator runs `preparation()` once. Where it was not run, SQL is off, and the error says so.
+`backscroll_sql` owns nothing, is a member of no role, and may read the documented views only. The rights that
+PostgreSQL gives everyone (to read its catalogs, to call functions that write, wait or reveal others' data) are taken
+from everyone and given to the server's own roles. Only a superuser can do that: our own PostgreSQL does it at each
+start; elsewhere an administrator runs `preparation()` once. Where it was not run, SQL is off, and the error says so.
 """
 
 from typing import Any, Final
@@ -15,22 +15,22 @@ from backscroll.errors import NoPermission
 from backscroll.store.postgres.roles import OWNER, SQL_LOGIN, WEB
 
 VIEWS_SCHEMA: Final = "backscroll_sql"
-"""The documented views, and the function that runs a statement."""
+"""The schema of the documented views, and of the function that runs a statement."""
 MOST_CONNECTIONS: Final = 24
 TEMPORARY_FILES: Final = "1GB"
-"""For sorting and grouping in one statement, as on one machine."""
+"""The most space for sorting and grouping in one statement, as on one machine."""
 VOLATILE: Final = (
     "array_sample", "array_shuffle", "clock_timestamp", "gen_random_uuid", "random", "random_normal", "timeofday",
     "uuidv4", "uuidv7",
 )  # fmt: skip
-"""Functions that give another result each time, and do nothing else. All other volatile ones are taken away."""
+"""Functions that only return another result each time. All other volatile functions are taken away."""
 STABLE: Final = (
     "pg_char_to_encoding", "pg_client_encoding", "pg_collation_for", "pg_column_size", "pg_encoding_to_char",
     "pg_input_error_info", "pg_input_is_valid", "pg_typeof",
 )  # fmt: skip
-"""Functions that only look at their arguments, though their names are like those that tell of the database."""
+"""Functions that only look at their arguments, though their names are like those that reveal the database."""
 TELLING: Final = r"^(pg_|has_|txid_|inet_(client|server)_|row_security_active|mxid_age)|_to_xml|^age\(xid\)"
-"""Stable functions that tell of the database and its users, or run a statement."""
+"""Stable functions that reveal the database and its users, or run a statement."""
 HINT: Final = (
     "an operator turns it on: run what `backscroll server sql-login` prints as a superuser of the database, then"
     " backscroll server migrate"
@@ -38,19 +38,19 @@ HINT: Final = (
 
 
 def login_address(address: str, password: str | None = None) -> str:
-    """The same database for `backscroll_sql`; without a password, libpq looks for one."""
+    """Return the address of the same database for `backscroll_sql`; without a password, libpq looks for one."""
     parts = conninfo_to_dict(address, user=SQL_LOGIN)
     parts.pop("password", None)
     return make_conninfo("", **parts, **({"password": password} if password else {}))
 
 
 def preparation() -> str:
-    """The statements that a superuser runs in the database; again after an update of PostgreSQL, if SQL is off."""
+    """Return the statements that a superuser runs in the database; again after updating PostgreSQL, if SQL is off."""
     return PREPARATION
 
 
 def grant_views(connection: psycopg.Connection[Any]) -> None:
-    """Let the login read the views; does nothing where there is no such login."""
+    """Let the login read the views; do nothing if there is no such login."""
     if connection.execute("select from pg_roles where rolname = %s", (SQL_LOGIN,)).rowcount:
         connection.execute(GRANT_VIEWS.encode())
 
@@ -115,7 +115,7 @@ select kind, name, taken, given from (
   where has_database_privilege('{SQL_LOGIN}', current_database(), taken)
 ) exposed
 """  # noqa: S608 - names of ours
-"""What the login may use besides the views: a kind, a name, the right to take from it, and the one that the server's
+"""The rights of the login besides the views: a kind, a name, the right to take from it, and the right that the server's
 own roles need in its place.
 """
 GRANT_VIEWS: Final = f"""

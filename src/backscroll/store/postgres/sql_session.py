@@ -1,8 +1,8 @@
-"""A session of `backscroll_sql` for one statement: a place among those that run, a fresh connection, and what it reads.
+"""A session of `backscroll_sql` for one statement: a place among those that run, a fresh connection, and its build.
 
-Nothing is left of a statement when its connection is closed: no setting, no temporary table, no prepared statement.
-The server writes down which build the process reads, over its own connection. The places are rows too, so that they
-are counted over all processes of a server.
+Nothing is left of a statement when its connection is closed: no setting, no temporary table, no prepared statement. The
+server writes down which build the process reads, over its own connection. The places are rows too, so that they are
+counted over all processes of a server.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from backscroll.store.postgres.sql_login import VIEWS_SCHEMA, require_safe_login
 Session = psycopg.Connection[tuple[Any, ...]]
 MOST_OF_A_PERSON: Final = 2
 MOST: Final = 8
-"""Statements that run at once."""
+"""The most statements that run at once."""
 CONNECT_SECONDS: Final = 10
 SPARE_SECONDS: Final = 30
-"""How much longer than its time a statement keeps its place if the server that runs it dies."""
+"""The time that a statement keeps its place beyond its time limit if the server that runs it dies."""
 MEMORY: Final = 192 << 20
-"""Of the process that runs the statement, where it is on this machine."""
+"""The memory of the process that runs the statement, if it is on this machine."""
 NAME: Final = "backscroll sql {}"
-"""Of a session, with the number of its place."""
+"""The application name of a session, with the number of its place."""
 PLACES: Final = 0x6273_716C
 """The lock under which places are counted."""
 SETTINGS: Final = {
@@ -44,12 +44,12 @@ SETTINGS: Final = {
     "client_connection_check_interval": "1s",
     "timezone": "UTC",
 }
-"""A server that dies does not leave its statements running, and a statement uses one process only."""
+"""If a server dies, its statements do not run on; and a statement uses one process only."""
 
 
 @contextmanager
 def sql_session(connection: PgConnection, login: str, seconds: float) -> Iterator[Session]:
-    """A connection as the login, for a statement that takes at most so long about the build of `connection`."""
+    """Open a connection as the login, for a statement of at most `seconds` on the build of `connection`."""
     number = _take_place(connection, seconds)
     is_over = True
     try:
@@ -65,7 +65,7 @@ def sql_session(connection: PgConnection, login: str, seconds: float) -> Iterato
 
 
 def _take_place(connection: PgConnection, seconds: float) -> int:
-    """The number of a place; Busy if all are taken."""
+    """Take a place and return its number; Busy if all are taken."""
     raw = connection.as_owner()
     with translate_errors():
         require_safe_login(raw)
@@ -91,7 +91,7 @@ def _connect(login: str, number: int, build: int, seconds: float) -> Session:
             client_encoding="utf8", connect_timeout=CONNECT_SECONDS,
         )  # fmt: skip
     except psycopg.OperationalError as error:
-        # Not the address: people read it, who need not know where the database is.
+        # Not the address: users read this, who need not know where the database is.
         reason = str(error).rpartition("FATAL:")[2].strip().splitlines()[0][:300] if "FATAL:" in str(error) else ""
         if "too many connections" in reason:
             raise Busy("too many SQL statements are running", "try again in a moment") from error
@@ -105,7 +105,7 @@ def _register(connection: PgConnection, number: int, session: Session) -> None:
     """Write down which build the process of a session reads.
 
     Through a pooler, or with several hosts in the address, the number may be that of another statement's process here.
-    So that process must bear the name that the session was given.
+    So that process must have the name of this session.
     """
     process = session.info.backend_pid
     raw = connection.as_owner()
@@ -121,7 +121,7 @@ def _register(connection: PgConnection, number: int, session: Session) -> None:
 
 
 def _give_place_back(connection: PgConnection, number: int, *, is_over: bool) -> None:
-    """Let another statement run. One that does not stop keeps its place until it ends, and reads nothing more."""
+    """Free the place of a statement. One that does not stop keeps its place until it ends, and reads nothing more."""
     with suppress(psycopg.Error):
         connection.as_owner().execute(REMOVE if is_over else EXPIRE, (number,))
 

@@ -1,7 +1,7 @@
 """Run one statement over the extended protocol, and read its rows one by one, within limits.
 
-PostgreSQL itself refuses more than one statement there; with the simple protocol, which psycopg chooses for a statement
-without parameters, it runs them all. So statements of people are sent by the functions of libpq that cannot use it.
+There PostgreSQL itself refuses more than one statement; with the simple protocol, which psycopg chooses for a statement
+without parameters, it runs them all. So people's statements are sent by the functions of libpq that cannot use it.
 """
 
 import select
@@ -23,11 +23,11 @@ from backscroll.store.postgres.texts import from_stored
 from backscroll.store.reader import StatementResult
 
 LONGEST_VALUE: Final = 4_000_000
-"""In bytes; that of a row, too."""
+"""The most bytes of a value, and of a row."""
 MAX_BYTES: Final = 64_000_000
-"""For all rows together, in memory: the result is cut there, as at the row limit."""
+"""The most bytes of all rows together, in memory: the result is cut there, as at the row limit."""
 CANCEL_SECONDS: Final = 3.0
-"""How long a statement may take to stop."""
+"""The time that a statement has to stop."""
 SEES: Final = "backscroll sql --schema lists the views and their columns"
 
 
@@ -39,17 +39,17 @@ class TookTooLong(BackscrollError):  # noqa: N818 - it is what the user reads
 
 
 class StatementStream:
-    """The connection of one statement, until a moment at which the statement must have ended."""
+    """The connection of one statement, with a deadline for the statement."""
 
     def __init__(self, connection: psycopg.Connection[Any], seconds: float) -> None:
         self._connection, self._pgconn = connection, connection.pgconn
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         self._poll = select.poll()
         self._has_begun = False
-        """Whether the statement reads rows: then a message may hold a value."""
+        """Whether the statement reads rows: from then on a message may hold a value."""
 
     def run(self, statement: bytes, limit: int) -> StatementResult:
-        """The first rows of a query."""
+        """Return the first rows of a query."""
         try:
             with translate_errors():
                 columns = self.describe(statement)
@@ -61,7 +61,9 @@ class StatementStream:
             self._stop()
 
     def describe(self, statement: bytes) -> list[tuple[str, int]]:
-        """Name and type of each column of a statement. It is parsed and not run: it must be one, and complete."""
+        """Return name and type of each column of a statement, which is parsed, not run: it must be one complete
+        statement.
+        """
         self._pgconn.send_prepare(b"", statement)
         self._results()
         self._pgconn.send_describe_prepared(b"")
@@ -72,9 +74,11 @@ class StatementStream:
 
     def send(self, statement: bytes, columns: int, limit: int) -> None:
         """Send a query. PostgreSQL runs it inside one of ours, so that it can be nothing else."""
-        limits = (columns, limit + 1, LONGEST_VALUE, 2 * MAX_BYTES)  # which it counts a little differently
+        limits = (columns, limit + 1, LONGEST_VALUE, 2 * MAX_BYTES)  # PostgreSQL counts bytes a little differently
         self._has_begun = True
-        self._pgconn.send_query_params(RUN, [statement, *(b"%d" % one for one in limits)], result_format=Format.BINARY)
+        self._pgconn.send_query_params(
+            RUN, [statement, *(b"%d" % value for value in limits)], result_format=Format.BINARY
+        )
         self._pgconn.set_single_row_mode()
 
     def _read(self, columns: list[tuple[str, int]], limit: int) -> StatementResult:
@@ -91,11 +95,11 @@ class StatementStream:
         return StatementResult([name for name, _ in columns], rows, is_cut=False)
 
     def _results(self) -> list[PGresult]:
-        """All results of what was sent."""
+        """Return all results of the last message sent."""
         return list(iter(self._next, None))
 
     def _next(self) -> PGresult | None:
-        """The next result; None after the last one. An error is raised when PostgreSQL is ready for more."""
+        """Return the next result; None after the last one. An error is raised when PostgreSQL is ready for more."""
         result = self._receive()
         if result is None or result.status in GOOD:
             return result
@@ -105,7 +109,7 @@ class StatementStream:
         raise self._error(result)
 
     def _receive(self) -> PGresult | None:
-        """What PostgreSQL sends next, when it has arrived."""
+        """Return the next result from PostgreSQL, when it has arrived."""
         while self._pgconn.flush():
             self._wait(select.POLLIN | select.POLLOUT)
             self._pgconn.consume_input()
@@ -121,7 +125,7 @@ class StatementStream:
             raise TimeoutError
 
     def _error(self, result: PGresult) -> BackscrollError:
-        """The error that a result is."""
+        """Return our error for a result."""
         state = _text(result.error_field(DiagnosticField.SQLSTATE))
         message = _text(result.error_field(DiagnosticField.MESSAGE_PRIMARY)).split("\n")[0]
         if state == errors.QueryCanceled.sqlstate:
@@ -140,7 +144,7 @@ class StatementStream:
         return UsageError(f"SQL: {MESSAGES.get(message, message)}", SEES)
 
     def _stop(self) -> None:
-        """Have PostgreSQL end what still runs, over another connection; the session is closed in any case."""
+        """Have PostgreSQL end a running statement, over another connection; the session is closed in any case."""
         with suppress(psycopg.Error, TimeoutError):
             if self._pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
                 self._ends = time.monotonic() + CANCEL_SECONDS
@@ -150,7 +154,7 @@ class StatementStream:
 
 
 def _array(data: bytes) -> Iterator[bytes | None]:
-    """The texts of an array, as PostgreSQL sends it."""
+    """Yield the texts of an array in PostgreSQL's binary format."""
     at = 20
     while at < len(data):
         (size,) = struct.unpack_from(">i", data, at)
@@ -160,7 +164,7 @@ def _array(data: bytes) -> Iterator[bytes | None]:
 
 
 def _value(kind: int, data: bytes | None) -> Any:  # noqa: ANN401 - of any column
-    """A value: a number, a truth value, a text or bytes; anything else as PostgreSQL writes it."""
+    """Return a value as a number, a boolean, a text or bytes; of any other type as PostgreSQL writes it."""
     if data is None:
         return None
     if kind == BOOLEAN:
@@ -186,10 +190,10 @@ MESSAGES: Final = {
     "cannot insert multiple commands into a prepared statement": "more than one statement",
     "a row of the result is too large": f"a row of the result has more than {LONGEST_VALUE:,} bytes",
 }
-"""What some messages of PostgreSQL mean here."""
+"""Messages of PostgreSQL, in our words."""
 OID: Final = {name: psycopg.adapters.types[name].oid for name in ("bool", "bytea", "numeric", "float4", "float8")}
 BOOLEAN, BYTES, NUMERIC = OID["bool"], OID["bytea"], OID["numeric"]
 FLOATS: Final = frozenset({OID["float4"], OID["float8"]})
 WHOLE: Final = frozenset(psycopg.adapters.types[name].oid for name in ("int2", "int4", "int8", "oid"))
 LONGEST_NUMBER: Final = 300
-"""Digits; a longer number is given as text."""
+"""The most digits of a number; a longer one is returned as text."""

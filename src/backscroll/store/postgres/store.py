@@ -15,6 +15,7 @@ from backscroll.store.postgres.checking import problems_of
 from backscroll.store.postgres.connection import OwnerRows, PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.indexing import CONTENT, WordWriter
+from backscroll.store.postgres.joined_chats import forget_gone
 from backscroll.store.postgres.migrate import is_current
 from backscroll.store.postgres.reader import PgReader
 from backscroll.store.postgres.tables import PgTables
@@ -23,36 +24,37 @@ from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope
 from backscroll.store.search.waiting import waiting_passages
 from backscroll.store.search.words import STAGES
-from backscroll.store.sql.counting import Counting, unpriced
+from backscroll.store.sql.counting import Counting, rules_of, unpriced
 from backscroll.store.sql.row_tables import NOTE
 from backscroll.store.sql.statements import array, select
 
 WRITERS: Final = 0x6273
-"""The class of the locks of writers; each has the number of its organisation."""
+"""The class of the locks of writers; each lock has the number of its organisation."""
 MIGRATED: Final[WeakSet[psycopg.Connection[tuple[Any, ...]]]] = WeakSet()
-"""Connections to databases that were found to have the tables of this version."""
+"""Connections to databases that are known to have the tables of this version."""
 TABLES: Final = (
-    "files", "chats", "records", "blocks", "calls", "shared_calls", "counted", "shared_answers", "spent", "problems",
-    "links", "titles", "deleted", "marks", "words", "lexicon",
+    "files", "chats", "records", "blocks", "calls", "shared_calls", "counted", "shared_answers", "spent",
+    "client_totals", "unrecorded", "problems", "links", "titles", "deleted", "marks", "words", "lexicon",
+    "joined_chats",
 )  # fmt: skip
 
 
 def outdated(address: str) -> list[int]:
-    """The organisations whose index has words by older rules."""
+    """Return the organisations whose index has words by older rules."""
     connection = PgConnection(address)
     try:
         with translate_errors():
-            found = connection.as_owner().execute(OUTDATED, (CONTENT,)).fetchall()
+            rows = connection.as_owner().execute(OUTDATED, (CONTENT,)).fetchall()
     finally:
         connection.close()
-    return [int(number) for (number,) in found]
+    return [int(number) for (number,) in rows]
 
 
 class PgStore:
-    """What is derived from the transcripts of one organisation. `migrate` creates the tables beforehand."""
+    """The index of one organisation, derived from its transcripts. `migrate` creates the tables beforehand."""
 
     def __init__(self, address: str, org: int, sql_login: str | None = None) -> None:
-        """`sql_login` is the address for people's own SQL, if it is not `address` for that login."""
+        """Open the store; `sql_login` is the address for people's own SQL, if it is not `address` for that login."""
         self.address = address
         self.org = org
         self._sql_login = sql_login
@@ -70,17 +72,17 @@ class PgStore:
         return self._current() is not None
 
     def _current(self) -> int | None:
-        """The build that is in use now."""
+        """Return the build that is in use now."""
         raw = self._connection.as_owner()
         with translate_errors():
             has_tables = self._connection.is_checked
             if not has_tables and raw.execute("select to_regclass('backscroll.builds')").fetchone() == (None,):
                 return None
-            found = raw.execute(CURRENT, (self.org,)).fetchone()
-        return int(found[0]) if found else None
+            row = raw.execute(CURRENT, (self.org,)).fetchone()
+        return int(row[0]) if row else None
 
     def _open(self) -> PgConnection:
-        """The connection, about the build that was in use when it was opened."""
+        """Return the connection, on the build that was in use when it was opened."""
         if self._connection.build is None:
             build = self._current()
             if build is None:
@@ -96,7 +98,7 @@ class PgStore:
         return self
 
     def _take_lock(self) -> int | None:
-        """Let nobody else write; returns the build that is in use now."""
+        """Take the lock of the organisation's writer; return the build that is in use now."""
         raw = self._connection.as_owner()
         with translate_errors():
             if raw not in MIGRATED:
@@ -107,15 +109,15 @@ class PgStore:
             with raw.pipeline():
                 locked = raw.execute("select pg_try_advisory_lock(%s, %s)", (WRITERS, self.org))
                 current = raw.execute(CURRENT, (self.org,))  # as it is when the lock is taken
-                found, build = locked.fetchone(), current.fetchone()
-        if found != (True,):
+                lock_row, build = locked.fetchone(), current.fetchone()
+        if lock_row != (True,):
             self.close()
             raise Busy("another process writes the index of this organisation", "wait for it, or stop it")
         self._is_writing = self._connection.is_locked = True
         return int(build[0]) if build else None
 
     def _release_lock(self) -> None:
-        """Let others write. If that fails, the connection is closed, and the lock with it."""
+        """Release the lock. If that fails, the connection is closed, and the lock is lost with it."""
         with suppress(psycopg.Error, BackscrollError):
             raw = self._connection.as_owner()
             if raw.execute("select pg_advisory_unlock(%s, %s)", (WRITERS, self.org)).fetchone() == (True,):
@@ -137,9 +139,10 @@ class PgStore:
         with self._connection.transaction(), translate_errors():
             raw.execute("update builds set is_current = false where org = %s and is_current", (self.org,))
             raw.execute("update builds set is_current = true where id = %s", (fresh,))
+            forget_gone(self._connection, self.org)
 
     def remove_superseded(self) -> None:
-        """Remove builds that were replaced; a reader that has not renewed since no longer finds anything."""
+        """Remove builds that were replaced; a reader that has not renewed since then gets no more results."""
         if self._is_writing:
             raw = self._connection.as_owner()
             for (build,) in raw.execute(
@@ -154,11 +157,11 @@ class PgStore:
             self._use(self._current())
 
     def clone(self) -> "PgStore":
-        """The same store opened once more, for another thread."""
+        """Return another instance of this store, for another thread."""
         return PgStore(self.address, self.org, self._sql_login)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the writer and the connection, and release the lock."""
         self._end_writer()
         if self._is_writing:
             self._release_lock()
@@ -167,43 +170,44 @@ class PgStore:
         self._is_writing = False
 
     def discard(self) -> None:
-        """Close it and delete everything of the organisation."""
+        """Close the store and delete all data of the organisation."""
         raw = self._connection.as_owner()
         for (build,) in raw.execute("select id from builds where org = %s", (self.org,)).fetchall():
             self._remove(int(str(build)))
+        raw.execute("delete from first_chats where org = %s", (self.org,))
         self.close()
 
     def take_notices(self) -> list[str]:
-        """There are none: tables of another version are migrated, not made anew."""
+        """Return no notices: tables of another version are migrated, not rebuilt."""
         return []
 
     def problems(self) -> list[str]:
-        """Its problems; empty if it is sound."""
+        """Return the problems of the index; empty if it is sound."""
         return problems_of(self._open())
 
     def size(self) -> int:
-        """About how many bytes it takes up: its part of the tables, by the number of records."""
+        """Estimate the bytes of the index: its share of the tables, by the number of records."""
         if self._current() is None:
             return 0
-        found = self._connection.as_owner().execute(SIZE, {"org": self.org}).fetchone()
-        return int(float(str(found[0]))) if found else 0
+        row = self._connection.as_owner().execute(SIZE, {"org": self.org}).fetchone()
+        return int(float(str(row[0]))) if row else 0
 
     def _new_build(self, *, is_current: bool) -> int:
         raw = self._connection.as_owner()
         with translate_errors():
-            found = raw.execute(
+            row = raw.execute(
                 "insert into builds (org, is_current, content) values (%s, %s, %s) returning id",
                 (self.org, is_current, CONTENT),
             ).fetchone()
-        assert found is not None  # noqa: S101 - it returns what it inserted
-        return int(found[0])
+        assert row is not None  # noqa: S101 - an insert returns its row
+        return int(row[0])
 
     def _use(self, build: int | None) -> None:
         self._connection.build = build
         self._end_writer()
 
     def _end_writer(self) -> None:
-        """What was written last is not known any more."""
+        """Close the writer, and forget the marks it wrote."""
         self._known_marks = None
         if self._writer is not None:
             self._writer.close()
@@ -227,14 +231,14 @@ class PgStore:
         return PgTables(self._open(), self._price, {} if marks is None else marks)
 
     def _marks(self) -> dict[str, str]:
-        """What was remembered; while we write, nobody else changes it."""
+        """Return the stored marks; while this process writes, no other changes them."""
         if self._known_marks is None or not self._is_writing:
             self._known_marks = dict(select(OwnerRows(self._open()), "select name, value from marks"))
         return self._known_marks
 
     @contextmanager
     def _changing_marks(self) -> Iterator[dict[str, str]]:
-        """What was remembered, to be changed together with the table; after an error it is read again."""
+        """Return the stored marks, to be changed together with the table; after an error they are read again."""
         try:
             yield self._marks()
         except BaseException:
@@ -242,49 +246,49 @@ class PgStore:
             raise
 
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by id."""
+        """Return the indexed files, by id."""
         return self._tables().known(sources)
 
     def write(self, batch: Batch) -> dict[int, int]:
-        """Write the whole batch, or nothing. Returns the ids of its new files."""
-        self.flush()  # what is deleted may just be getting its words
+        """Write the whole batch, or nothing; return the ids of its new files."""
+        self.flush()  # the words of passages to be deleted may still be being written
         with self._changing_marks() as marks:
             return self._tables(marks).write(batch)
 
     def related_chats(self, keys: ChatKeys) -> set[int]:
-        """The chats that share something with these keys."""
+        """Return the chats that share something with these keys."""
         return self._tables().related(keys)
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
-        """The chats that these files are part of."""
+        """Return the chats that these files are part of."""
         return self._tables().chats_of(files)
 
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
-        """The transcripts of these chats as they were saved, by file."""
+        """Return the transcripts of these chats as they were saved, by file."""
         return list(self._tables().load(chats))
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles that these rows were given, by row and by the file that gives it."""
+        """Return the titles of these rows, by row and by the file that has the title."""
         return self._tables().titles_of(rows)
 
     def chats_titled_by(self, file: int) -> set[int]:
-        """The chats of rows that a file gives titles to."""
+        """Return the chats of rows that a file has titles for."""
         return self._tables().titled_by(file)
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles that rows of these files were given, by row and by the file that gives it."""
+        """Return the titles of rows in these files, by row and by the file that has the title."""
         return self._tables().titles(files)
 
     # Words
 
     def next_passages(self, limit: int) -> list[PendingPassage]:
-        """The passages that are to be made findable next, the worthiest first."""
+        """Return the passages to index next, the worthiest first."""
         marks = self._marks()
         places = [int(marks.get(f"stage {number}", 0)) for number in range(len(STAGES))]
         return waiting_passages(OwnerRows(self._open()), places, limit)
 
     def index(self, documents: Sequence[PassageText]) -> None:
-        """Make passages findable, in the order of `next_passages`."""
+        """Index passages, in the order of `next_passages`."""
         if documents:
             if self._writer is None:
                 self._writer = WordWriter(self._open())
@@ -292,7 +296,7 @@ class PgStore:
                 marks.update(self._writer.add(documents))
 
     def flush(self) -> None:
-        """Wait until all words are written. Those of deleted passages go in the transaction that their rows go in."""
+        """Wait until all words are written. Words of deleted passages are deleted in the transaction of their rows."""
         if self._writer is not None:
             with self._changing_marks():
                 self._writer.settle()
@@ -305,37 +309,37 @@ class PgStore:
         )
 
     def note(self, name: str, value: str) -> None:
-        """Remember something about what was read."""
+        """Store a value under a name."""
         with self._changing_marks() as marks:
             if marks.get(f"note {name}") != value:
                 OwnerRows(self._open()).execute(NOTE, (f"note {name}", value))
                 marks[f"note {name}"] = value
 
     def noted(self, name: str) -> str | None:
-        """What was remembered."""
+        """Return the value stored under a name."""
         return self._marks().get(f"note {name}")
 
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
-        """Count costs with these prices; what was counted with others is counted again."""
+        """Compute costs with these prices; recompute costs by other prices."""
         self._price = price
-        if self.noted("prices") != fingerprint:
+        if self.noted("prices") != rules_of(fingerprint):
             with self._changing_marks(), self._connection.transaction():
                 Counting(OwnerRows(self._connection), price).recount()
-                self.note("prices", fingerprint)
+                self.note("prices", rules_of(fingerprint))
 
-    # Questions
+    # Queries
 
     def within(self, scope: Scope) -> PgReader:
-        """Answers questions about what a scope lets the asker see."""
+        """Return a reader, limited to a scope."""
         return PgReader(self._open(), scope, self._sql_login)
 
     @property
     def dialect(self) -> str:
-        """The SQL that `sql` understands."""
+        """The SQL dialect of `sql`."""
         return "PostgreSQL"
 
     def views(self) -> list[SqlView]:
-        """The documented views."""
+        """Return the documented views."""
         return views_of(self._connection)
 
 

@@ -9,6 +9,7 @@ from backscroll.store.batches import Batch, BlockColumns, FileColumns, RecordCol
 from backscroll.store.postgres.arrays import array_of
 from backscroll.store.postgres.connection import OwnerRows, PgConnection
 from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.postgres.joined_chats import note_chats
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.sql.new_ids import NewIds
 from backscroll.store.sql.row_tables import OVERDUE, RowTables
@@ -18,7 +19,7 @@ class PgTables(RowTables):
     """The tables of one build."""
 
     def __init__(self, connection: PgConnection, price: AnswerPrice, marks: dict[str, str]) -> None:
-        """`marks` is what the table of that name has: what is the same is not written again."""
+        """Write to this build; `marks` is the content of the table of that name: equal values are not written again."""
         super().__init__(OwnerRows(connection), price)
         self._postgres, self._marks = connection, marks
 
@@ -50,8 +51,11 @@ class PgTables(RowTables):
         self._connection.execute(
             KEEP_IDS, (ids.last_file, ids.last_record, ids.last_block, ids.last_chat, self._postgres.build)
         )
-        if self._has_deleted:  # their words go in the same transaction
+        if self._has_deleted:  # their words are deleted in the same transaction
             self._postgres.as_owner().execute(FORGET, {"build": self._postgres.build})
+
+    def _note_chats(self, chats: set[int]) -> None:
+        note_chats(self._postgres, chats)
 
     def _note_overdue(self, files: str) -> None:
         if self._marks.get(OVERDUE, "") != files:
@@ -60,18 +64,18 @@ class PgTables(RowTables):
 
     def _insert_all(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
         """Insert many rows at once, column by column: COPY does not work with row-level security."""
-        given = list(zip(*rows, strict=True))
-        if not given:
+        column_values = list(zip(*rows, strict=True))
+        if not column_values:
             return
         special = SPECIAL.get(table, {})
         kinds = [special.get(name) or TYPES.get(name, "bigint") for name in columns]
         with translate_errors():
-            self._postgres.as_owner().execute(_insert(table, columns), list(map(array_of, kinds, given)))
+            self._postgres.as_owner().execute(_insert(table, columns), list(map(array_of, kinds, column_values)))
 
 
 @cache
 def _insert(table: str, columns: tuple[str, ...]) -> str:
-    """A statement that inserts rows, given column by column."""
+    """Return a statement that inserts rows, passed column by column."""
     kinds = TYPES | SPECIAL.get(table, {})
     arrays = ", ".join(f"%s::{kinds.get(name, 'bigint')}[]" for name in columns)
     return f"insert into {table} ({', '.join(columns)}) select * from unnest({arrays})"  # noqa: S608 - names of ours
@@ -88,7 +92,7 @@ TYPES: Final = {
 }  # fmt: skip
 """The types of columns that are not numbers."""
 SPECIAL: Final = {"files": {"state": "bytea"}, "blocks": {"file": "text"}}
-"""The same for names that mean something else in another table."""
+"""The types of columns whose names have another type in another table."""
 FILE_COLUMNS: Final = FileColumns._fields
 RECORD_COLUMNS: Final = tuple({"is_sidechain": "sidechain"}.get(name, name) for name in RecordColumns._fields)
 BLOCK_COLUMNS: Final = (*BlockColumns._fields, "source_file")

@@ -1,4 +1,4 @@
-"""Texts as PostgreSQL takes them: it accepts neither the character 0 nor lone surrogates."""
+"""Texts that PostgreSQL accepts: without the character 0 and without lone surrogates."""
 
 from typing import Final
 
@@ -9,12 +9,12 @@ STORED_ZERO: Final = "\U00100000"
 
 
 def to_stored(text: str) -> str:
-    """The text with what PostgreSQL does not accept mapped to unused characters."""
+    """Return the text with unused characters in place of those that PostgreSQL does not accept."""
     if "\0" in text:
         text = text.replace("\0", STORED_ZERO)
     return text if text.isascii() else storable(text)
 
 
 def from_stored(text: str) -> str:
-    """The text as it was before `to_stored`."""
+    """Return the text as it was before `to_stored`."""
     return text if text.isascii() else readable(text).replace(STORED_ZERO, "\0")

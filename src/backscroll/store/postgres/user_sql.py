@@ -1,6 +1,6 @@
 """Run a user's SQL statement behind two walls, each of which is enough.
 
-It is sent as exactly one statement, inside a query of ours (`sql_stream`), and by a login that may read the documented
+The statement is sent as exactly one, inside a query of ours (`sql_stream`), and by a login that may read the documented
 views and nothing else (`sql_login`), whose rows are those of one build, written down by the server (`sql_session`).
 """
 
@@ -21,7 +21,7 @@ LONGEST_STATEMENT: Final = 1_000_000
 def run_statement(
     connection: PgConnection, login: str | None, statement: str, limit: int, seconds: float
 ) -> StatementResult:
-    """The rows that a statement gives about the build of a connection, at most `limit`; TookTooLong after `seconds`.
+    """Return at most `limit` rows of a statement on the build of a connection; TookTooLong after `seconds`.
 
     `login` is the address of the database for `backscroll_sql`, if it is not that of the connection.
     """
@@ -35,10 +35,10 @@ def run_statement(
 
 
 def views_of(connection: PgConnection) -> list[SqlView]:
-    """The documented views, by name."""
-    found = connection.as_owner().execute(
+    """Return the documented views, by name."""
+    rows = connection.as_owner().execute(
         "select c.relname, array_agg(a.attname::text order by a.attnum) from pg_class c"
         " join pg_attribute a on a.attrelid = c.oid and a.attnum > 0"
         " where c.relkind = 'v' and c.relnamespace = 'backscroll_sql'::regnamespace group by 1 order by 1"
     )
-    return [SqlView(name, columns) for name, columns in found]
+    return [SqlView(name, columns) for name, columns in rows]

@@ -1,7 +1,7 @@
-"""Limit statements to one build of the index and to what a scope lets the asker see.
+"""Limit statements to one build of the index and to what a scope allows the reader to see.
 
 Every table is shadowed by a common table expression of the same name, as in the local store. Row-level security is the
-second wall: were the shadows gone, the reader's role would still see nothing else.
+second wall: without the shadows, the reader's role would still see nothing else.
 """
 
 import re
@@ -30,11 +30,11 @@ class PgRows:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether nothing is hidden from the reader."""
         return self.scope.homes is None
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All statements in it see the same state."""
+        """Let all statements in it read the same state."""
         self._connection.as_reader(self.scope)
         return self._connection.snapshot()
 
@@ -52,7 +52,7 @@ class PgRows:
 
 @lru_cache(maxsize=2000)
 def limited(statement: str, *, everything: bool) -> str:
-    """The statement, with every table limited to a build and, unless everything is visible, to a scope.
+    """Return the statement with every table limited to a build and, unless everything is visible, to a scope.
 
     Both are parameters: PostgreSQL prepares a statement once for all builds.
     """
@@ -74,7 +74,7 @@ def limited(statement: str, *, everything: bool) -> str:
     return f"with recursive {', '.join(shadows)}{rest}"
 
 
-# A tool's result in a file of its own is nothing without the transcript that it belongs to.
+# A tool's result in a file of its own is shown only with the transcript that it belongs to.
 HAS_TRANSCRIPT: Final = """f.kind <> 'tool-result' or exists (
   select 1 from visible_files s where s.chat = f.chat and s.kind <> 'tool-result')"""
 IN_FILES: Final = "file in (select id from files)"
@@ -85,7 +85,8 @@ SHADOWS: Final = {
     "blocks": "source_file in (select id from files) or source_file is null and chat in ("
     "select c.id from chats c where c.title_file in (select id from files))",
     **dict.fromkeys(
-        ("records", "calls", "counted", "shared_answers", "spent", "problems", "links", "titles"), IN_FILES
+        ("records", "calls", "counted", "shared_answers", "spent", "unrecorded", "problems", "links", "titles"),
+        IN_FILES,
     ),
     "shared_calls": "true",
     "marks": "true",

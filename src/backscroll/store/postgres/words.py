@@ -1,36 +1,42 @@
-"""The words of PostgreSQL: what is looked for, as a tsquery and conditions. Nothing a user typed is parsed by it."""
+"""The word engine of PostgreSQL: queries become tsqueries and conditions. PostgreSQL parses no typed text."""
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
 from backscroll.store.postgres.indexing import quoted
-from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
+from backscroll.store.postgres.sql_query import SqlQuery
 from backscroll.store.search import nodes
-from backscroll.store.search.engine import ChatCount, FactCount, Match, said_among
+from backscroll.store.search.engine import (
+    MAX_COUNTED,
+    SPARE,
+    ChatCount,
+    FactCount,
+    Match,
+    live_endings,
+    said_among,
+)
 from backscroll.store.search.words import STAGES
+from backscroll.store.search.worths import rarity_of, weighed
 from backscroll.store.sql.statements import RowReader, ScopedRows, array, select
 
 MAX_TOOLS: Final = 10_000
-B: Final = 0.75
-"""The usual constant of bm25: how much the length of a passage counts."""
 
 
 def marks_in(rows: RowReader) -> list[int]:
-    """The last passage of each stage that is searchable."""
+    """Return the last passage of each stage that is searchable."""
     noted = dict(select(rows, "select name, value from marks"))
     return [int(noted.get(f"stage {number}", 0)) for number in range(len(STAGES))]
 
 
 class PgWords:
-    """The words at one moment, for one asker: PostgreSQL itself limits them to what the asker may see."""
+    """The words at one moment, for one reader: PostgreSQL itself limits them to what the reader may see."""
 
     hidden: tuple[nodes.Node, ...] = ()
     finds_unlisted = False
 
     def __init__(self, rows: ScopedRows, build: int | None) -> None:
-        """`build` is the one that passages are of; None if they are of several, and their ids say which."""
+        """Read the words of a build; None if passages are of several builds, which their ids name."""
         self._rows = rows
         self.build = build
         self._by_word: dict[str, dict[int, ChatCount]] = {}
@@ -42,13 +48,13 @@ class PgWords:
         return marks_in(self._rows)
 
     @cached_property
-    def _build(self) -> tuple[int, int, int, bool]:
-        ((newest, passages, words, has_parts),) = select(self._rows, BUILD)
-        return newest, passages, words, has_parts
+    def _build(self) -> tuple[int, int, bool]:
+        ((newest, passages, has_parts),) = select(self._rows, BUILD)
+        return newest, passages, has_parts
 
     @property
     def total(self) -> int:
-        """How many passages there are."""
+        """The number of passages."""
         return self._build[1]
 
     @property
@@ -58,63 +64,66 @@ class PgWords:
 
     @cached_property
     def usual_size(self) -> float:
-        """How many passages a chat has on average."""
+        """The average number of passages of a chat."""
         ((chats,),) = select(self._rows, "select count(*) from chats where not silent")
         return max(1.0, self.total / max(1, int(chats)))
 
     @property
     def sees_everything(self) -> bool:
-        """Whether nothing is hidden from the asker."""
+        """Whether nothing is hidden from the reader."""
         return self._rows.is_everything
 
     def visible_files(self) -> list[int] | None:
-        """None: PostgreSQL sees nothing else."""
+        """Return None: PostgreSQL itself limits what is visible."""
         return None
 
     def prepare(self, words: Iterable[str]) -> None:
-        """Count these words by chat, in one statement: the rank asks for all of it."""
+        """Count these words by chat, in one statement: ranking needs all of these counts."""
         fresh = set(words) - self._by_word.keys()
         known = sorted(self.known(fresh))
         counts = self._counted([quoted(word) for word in known])
         self._by_word |= {word: {} for word in fresh} | dict(zip(known, counts, strict=True))
 
     def frequency(self, word: str) -> int:
-        """How many passages have a word that the asker may see."""
+        """Return the number of visible passages with a word."""
         return sum(count.found for count in self._of_word(word).values())
 
+    def most(self, word: str) -> int:
+        """Return the number of visible passages with a word; the exact number serves as the bound."""
+        return self.frequency(word)
+
     def visible_frequency(self, word: str) -> int:
-        """The same."""
+        """Return the number of visible passages with a word; all counts here are of visible ones."""
         return self.frequency(word)
 
     def known(self, words: Iterable[str]) -> set[str]:
-        """Which of these words are in some passage, or were."""
-        given = set(words)
-        found = {word for word in given if self._by_word.get(word)}
-        if asked := sorted(given - self._by_word.keys()):
-            found |= {word for (word,) in self._rows.execute("select known_words(:words)", {"words": asked})}
-        return found
+        """Return those of the words that are, or were, in some passage."""
+        distinct = set(words)
+        known = {word for word in distinct if self._by_word.get(word)}
+        if uncounted := sorted(distinct - self._by_word.keys()):
+            known |= {word for (word,) in self._rows.execute("select known_words(:words)", {"words": uncounted})}
+        return known
 
     def endings(self, beginning: str, limit: int) -> list[tuple[str, int]]:
-        """Words with this beginning; of many, not how frequent they are."""
-        values = (beginning, beginning + "\U0010ffff", limit)
-        found = [word for (word,) in select(self._rows, "select words_from(?, ?, ?)", values)]
-        return [(word, self.frequency(word) if limit < MAX_NAMED_WORDS else 0) for word in found]
+        """Return words with this beginning; many come without frequency. The database also has words of others."""
+        is_counted = limit <= MAX_COUNTED
+        values = (beginning, beginning + "\U0010ffff", limit * SPARE if is_counted else limit)
+        words = [word for (word,) in select(self._rows, "select words_from(?, ?, ?)", values)]
+        return live_endings(self, words, limit) if is_counted else [(word, 0) for word in words]
 
     def tools(self) -> list[str]:
-        """The names of tools."""
+        """Return the names of tools."""
         return [word.removeprefix("#tool:") for word, _ in self.endings("#tool:", MAX_TOOLS)]
 
     def count_by_chat(self, query: nodes.Node, files: Collection[int] | None = None) -> dict[int, int]:
-        """The number of matching passages by chat."""
-        asked = self._asked(query, files)
-        if asked.lexemes is not None:
+        """Return the number of matching passages by chat."""
+        sql = self._asked(query, files)
+        if sql.lexemes is not None:
             return {chat: count.found for chat, count in self.said_by_chat(query).items()}
-        return dict(
-            select(self._rows, f"select w.chat, {self._count} {asked.without_words} group by w.chat", asked.values)
-        )
+        return dict(select(self._rows, f"select w.chat, {self._count} {sql.without_words} group by w.chat", sql.values))
 
     def said_by_chat(self, query: nodes.Node) -> dict[int, ChatCount]:
-        """The number of matching passages by chat, and of those among them that were said."""
+        """Return the number of matching passages by chat, and the number of titles, prompts and answers among them."""
         if isinstance(query, nodes.HasWord):
             return self._of_word(query.word)
         lexemes = self._asked(query, None).lexemes
@@ -127,103 +136,88 @@ class PgWords:
         return self._by_word[word]
 
     def _counted(self, queries: list[str]) -> list[dict[int, ChatCount]]:
-        """How many passages of each chat match each of these; a rank asks again for what was counted."""
+        """Count the passages of each chat that match each query; ranking repeats queries, so counts are kept."""
         fresh = [query for query in queries if query not in self._counts]
         self._counts |= {query: {} for query in fresh}
         if fresh:
             rows = self._rows.execute("select * from chat_counts(:queries)", {"queries": fresh})
-            for number, chat, found, said in rows:
-                self._counts[fresh[number - 1]][chat] = ChatCount(found, said)
+            for number, chat, matches, said_matches in rows:
+                self._counts[fresh[number - 1]][chat] = ChatCount(matches, said_matches)
         return [self._counts[query] for query in queries]
 
     def times_by_chat(self, query: nodes.Node, files: Collection[int] | None, *, oldest: bool) -> dict[int, float]:
-        """The time of the newest matching passage by chat, or of the oldest."""
-        asked = self._asked(query, files)
+        """Return the time of the newest matching passage by chat, or of the oldest."""
+        sql = self._asked(query, files)
         choose = "min" if oldest else "max"
         return dict(
-            select(self._rows, f"select w.chat, {choose}(w.time) {asked.without_words} group by w.chat", asked.values)
+            select(self._rows, f"select w.chat, {choose}(w.time) {sql.without_words} group by w.chat", sql.values)
         )
 
     def best(self, query: nodes.Node, limit: int, files: Collection[int] | None = None) -> list[Match]:
-        """The best passages: bm25 with one occurrence of each word, then those again with how often each occurs."""
-        asked = self._asked(query, files)
-        base, slope = self._norm
-        if (ranked := asked.ranked()) is not None:
+        """Return the best passages, in order."""
+        sql = self._asked(weighed(query, lambda word: rarity_of(self.frequency(word), self.total)), files)
+        if (ranked := sql.ranked()) is not None:
             scope = "" if self.sees_everything else " where w.file in (select id from files)"
-            values = {**ranked, "base": base, "slope": slope, "most": limit}
-            found = select(self._rows, BEST_PASSAGES + scope, values)
+            rows = select(self._rows, BEST_PASSAGES + scope, {**ranked, "most": limit})
         else:
-            first, second = asked.scores()
-            norm = f"{base} + {slope} * w.length"
-            statement = BEST.format(norm=norm, matching=asked.matching, first=first, second=second)
-            found = select(self._rows, statement, {**asked.values, **asked.factors, "most": limit})
-        return [Match(float(score), chat, block) for score, chat, block in found]
+            statement = BEST.format(score=sql.score(), matching=sql.matching)
+            rows = select(self._rows, statement, {**sql.values, **sql.factors, "most": limit})
+        return [Match(float(score), chat, block) for score, chat, block in rows]
 
     def by_time(
         self, query: nodes.Node, limit: int, offset: int, files: Collection[int] | None, *, oldest: bool
     ) -> list[Match]:
-        """The newest passages, or the oldest."""
-        asked = self._asked(query, files)
+        """Return the newest passages, or the oldest, in order."""
+        sql = self._asked(query, files)
         order = "asc" if oldest else "desc"
-        once = "distinct " if self._build[3] else ""
+        once = "distinct " if self._build[2] else ""
         statement = f"""
-          select {once}w.time, w.chat, w.block {asked.without_words}
+          select {once}w.time, w.chat, w.block {sql.without_words}
           order by w.time {order}, w.block limit :most offset :before"""
-        found = select(self._rows, statement, {**asked.values, "most": limit, "before": offset})
-        return [Match(time, chat, block) for time, chat, block in found]
+        rows = select(self._rows, statement, {**sql.values, "most": limit, "before": offset})
+        return [Match(time, chat, block) for time, chat, block in rows]
 
     def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, FactCount], dict[str, int]]:
-        """How many matching passages have each fact, and how many are of each time or later."""
+        """Count matching passages by fact, and those at or after each time."""
         facts: dict[str, FactCount] = {}
         later = dict.fromkeys(since, 0)
         names = sorted(since, key=lambda name: since[name])
-        for having, reached, found, example in self._fact_counts(query, sorted(at // 1000 for at in since.values())):
+        for having, reached, passages, example in self._fact_counts(query, sorted(at // 1000 for at in since.values())):
             for fact in having:
                 before = facts.get(fact)
-                facts[fact] = FactCount(found + (before.found if before else 0), example)
+                facts[fact] = FactCount(passages + (before.found if before else 0), example)
             for name in names[:reached]:
-                later[name] += found
+                later[name] += passages
         return facts, later
 
     def _fact_counts(self, query: nodes.Node, times: list[int]) -> Iterable[Any]:
-        asked = self._asked(query, None)
-        if asked.lexemes is not None:
-            return select(self._rows, FACT_COUNTS, {"query": asked.lexemes, "times": times})
-        counts = FACTS.format(count=self._count, matching=asked.without_words)
-        return select(self._rows, counts, {**asked.values, "times": times})
+        sql = self._asked(query, None)
+        if sql.lexemes is not None:
+            return select(self._rows, FACT_COUNTS, {"query": sql.lexemes, "times": times})
+        counts = FACTS.format(count=self._count, matching=sql.without_words)
+        return select(self._rows, counts, {**sql.values, "times": times})
 
     def ages(self, chats: Iterable[int]) -> Mapping[int, int]:
-        """The places of these chats by age."""
+        """Rank these chats by age: lower for one that was active later."""
         return {chat: age for age, (chat,) in enumerate(select(self._rows, BY_AGE, (array(chats),)))}
 
     def sizes(self, chats: Iterable[int]) -> Mapping[int, int]:
-        """How many passages these chats have."""
+        """Return the number of passages of each of these chats."""
         return dict(select(self._rows, SIZES, (array(chats),)))
 
-    def rarity(self, word: str) -> float:
-        """The weight of a word: the rarer, the higher."""
-        found = self.frequency(word)
-        return math.log(1 + (max(0, self.total - found) + 0.5) / (found + 0.5))
-
     def words_with(self, letters: str) -> list[str]:
-        """The words that contain something."""
+        """Return the words that contain these letters."""
         return [word for (word,) in select(self._rows, "select words_with(?)", (letters,))]
 
     @property
     def _count(self) -> str:
-        return "count(distinct w.block)" if self._build[3] else "count(*)"
-
-    @property
-    def _norm(self) -> tuple[float, float]:
-        """By how much the length of a passage counts: what each has, and what each of its words adds."""
-        _, passages, words, _ = self._build
-        return K1 * (1 - B), K1 * B / max(1.0, words / max(1, passages))
+        return "count(distinct w.block)" if self._build[2] else "count(*)"
 
     def _asked(self, query: nodes.Node, files: Collection[int] | None) -> SqlQuery:
         return SqlQuery(self, query, files)
 
 
-BUILD: Final = "select last_block, passages, words, has_parts from builds where id = this_build()"
+BUILD: Final = "select last_block, passages, has_parts from builds where id = this_build()"
 BY_AGE: Final = """
 select id from chats where id in (select value from json_each(?)) order by coalesce(last_active, 0) desc, name desc
 """
@@ -231,14 +225,11 @@ SIZES: Final = """
 select chat, cast(sum(passages) as bigint) from files where chat in (select value from json_each(?)) group by chat
 """
 BEST: Final = """
-with matching as (select w.block, w.chat, w.weight, w.tsv, {norm} as norm {matching}),
-first as (
-  select * from (select *, weight * ({first}) as score from matching) scored order by score desc, block limit :most)
-select max(weight * ({second})) as score, chat, block from first group by chat, block order by score desc, block
+select min(w.weight) * ({score}) as score, w.chat, w.block {matching}
+group by w.chat, w.block order by score desc, block limit :most
 """
 BEST_PASSAGES: Final = """
-select score, chat, block
-from best_passages(:queries, :worths, :are_words, :needed, :base, :slope, :most) w"""
+select score, chat, block from best_passages(:queries, :worths, :needed, :most) w"""
 FACT_COUNTS: Final = "select facts, later, found, example from fact_counts(:query, cast(:times as bigint[]))"
 FACTS: Final = """
 select w.facts, width_bucket(w.time, cast(:times as bigint[])), {count}, min(w.block) {matching} group by 1, 2

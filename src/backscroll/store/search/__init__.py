@@ -1,1 +1,1 @@
-"""Searching: a query compiled, its matches ranked and shown, whatever engine knows the words."""
+"""Search: compile a query, rank its matches and read a page of them, with any engine of words."""

@@ -1,7 +1,7 @@
-"""Turn the tree of a query into what the text index understands. Nothing that a user typed is parsed by the engine."""
+"""Turn the tree of a query into nodes that a word engine understands. The engine parses nothing that a user typed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -9,10 +9,10 @@ from backscroll.query.fields import BY_NAME
 from backscroll.query.little_words import LITTLE_WORDS
 from backscroll.query.signs import signed_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
-from backscroll.query.words import normal, pairs_of, split_scripts, unspaced_words
+from backscroll.query.words import CUT_TEXT, normal, pairs_of, split_scripts, unspaced_words
 from backscroll.store.batches import microseconds
 from backscroll.store.reader import Correction
-from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.engine import WordEngine, most_of_a_rare_word
 from backscroll.store.search.forms import forms_of
 from backscroll.store.search.nodes import (
     DATED,
@@ -42,67 +42,63 @@ from backscroll.store.sql.statements import ScopedRows, select
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
 FEW_FILES: Final = 300
-"""Up to this many files are named in the query of the engine."""
+"""Up to this many files are named in the engine's query."""
 MAX_PREFIX_WORDS: Final = 60
-"""How many words of a prefix are used for ranking; all of them are found."""
+"""The number of words of a prefix that are used for ranking; matches of all of them are returned."""
 CORRECTED_WEIGHT: Final = 0.8
 BESIDE_WEIGHT: Final = 0.2
-"""The weight of a correction, relative to a typed word; and if the typed word is in a passage too."""
+"""The weight of a correction, relative to a typed word; and its weight if the typed word is in a passage too."""
 LITTLE_WEIGHT: Final = 0.3
-"""The weight of a little word, such as "what" or "did", beside words that tell more. Chosen with bench/relevance."""
-FREQUENT: Final = 20
-"""A word is frequent if more than one in this many passages has it."""
-NEVER_FREQUENT: Final = 100
-"""A word in no more passages than this is never frequent."""
+"""The weight of a little word, such as "what" or "did", next to words that say more. Chosen with bench/relevance."""
 
 
 class QueryTerm(NamedTuple):
-    """A word, a phrase or a group that is looked for."""
+    """A word, phrase or group to search for."""
 
     query: Node
-    """The passages that have it."""
+    """Matches the passages that have the term."""
     words: tuple[str, ...] = ()
-    """Its words in order; empty for a prefix or a group."""
+    """The words of the term in order; empty for a prefix or a group."""
     is_required: bool = False
-    """Whether a chat must have it."""
-    forms: tuple[tuple[str, int], ...] = ()
-    """Other forms of the word, each with its number of passages; they count for the rank only."""
+    """Whether a chat must have the term."""
+    forms: tuple[str, ...] = ()
+    """Other forms of the word; they count for the rank only."""
     frequency: int = 0
-    """In how many passages it is at most."""
+    """An upper bound of the number of passages that have the term."""
     is_frequent: bool = False
-    """Whether it says little about a chat: it is in so many passages, or is a little word."""
+    """Whether the term says little about a chat: it is in very many passages, or is a little word."""
 
 
 class CompiledQuery(NamedTuple):
     """A query for the engine."""
 
     terms: list[QueryTerm]
-    """A passage must have one of these, and its chat every one that is required."""
+    """A passage must match at least one term, and its chat every required term."""
     must: list[Node]
     must_not: list[Node]
     files: set[int] | None
     """The files to search, if they are too many to name in the engine's query; None for all."""
     corrections: tuple[Correction, ...] = ()
     typed: tuple[str, ...] = ()
-    """All words in the order they were typed, if nothing but fields stands between them."""
+    """All words in the order they were typed, if there is nothing but fields between them."""
 
     @property
     def has_demands(self) -> bool:
-        """Whether a chat with a matching passage may lack a term that it must have."""
+        """Whether a chat with a matching passage may lack a required term."""
         return len(self.terms) > 1 and any(term.is_required for term in self.terms)
 
     def whole(self) -> Node:
-        """The passages that match."""
+        """Return the node of all matching passages."""
         return self.among([term.query for term in self.terms])
 
     def among(self, any_of: Sequence[Node]) -> Node:
-        """The passages with one of these that are not excluded by the rest of the query."""
+        """Return the node of passages that match any of these and are not excluded by the rest of the query."""
         parts = [*self.must, *([either(list(any_of))] if any_of else [])] or [Everything()]
         return EachOf(tuple(parts), tuple(self.must_not)) if self.must_not else together(parts)
 
 
 class Compiler:
-    """Compiles the queries of one moment."""
+    """Compile queries against one state of the store."""
 
     def __init__(self, rows: ScopedRows, words: WordEngine) -> None:
         self._visible = rows
@@ -110,10 +106,10 @@ class Compiler:
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
         self._unknown: list[Correction] = []
-        """Words without a passage, that no other word can stand for."""
+        """Words that are in no passage and have no correction."""
 
     def compile(self, query: Query) -> CompiledQuery:
-        """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
+        """Compile words, phrases and groups to terms, and fields to conditions; leave out regular expressions."""
         terms: list[QueryTerm] = []
         must: list[Node] = []
         must_not = list(self._engine.hidden)
@@ -121,7 +117,7 @@ class Compiler:
         accepted = [set(files)] if files is not None else []
         texts = [leaf.text for leaf in leaves(query.root) if isinstance(leaf, (Word, Phrase))]
         self._engine.prepare(word for text in texts for word in words_of(text))
-        for part in query.root.parts:
+        for part in _without_repeats(query.root.parts):
             if isinstance(part, Word):
                 terms += self._words(part)
             elif isinstance(part, Field) and _is_about_chats(part):
@@ -138,53 +134,57 @@ class Compiler:
         if wanted is not None and len(wanted) <= FEW_FILES:
             must.append(InFiles(tuple(sorted(wanted))))
             wanted = None
-        if any(term.frequency for term in terms):  # otherwise there is nothing to find, and that is said
+        if any(term.frequency for term in terms):  # otherwise nothing matches, and the user is told so
             self._corrections += self._unknown
         return CompiledQuery(_by_telling(terms), must, must_not, wanted, tuple(self._corrections), _typed(query))
 
     def _required(self, part: Part) -> QueryTerm:
-        """A phrase or a group: a chat must have it."""
+        """Return the term of a phrase or a group, which a chat must have."""
         words = tuple(words_of(part.text)) if isinstance(part, Phrase) else ()
         frequency = min((self._engine.frequency(word) for word in words), default=self._engine.total)
         return self._weighed(QueryTerm(self._part(part), words, is_required=True, frequency=frequency))
 
     def _words(self, word: Word) -> list[QueryTerm]:
-        """The terms of a word at the top of a query: more than one for a long run of a script without spaces."""
+        """Return the terms of a word at the top of a query: several for a long run of a script without spaces."""
         pieces = split_scripts(normal(word.text))
         if word.is_required or word.prefix or not any(is_unspaced for _, is_unspaced in pieces):
             first, *more = self._corrected(word.text, self._word(word))
-            first = first if more else self._weighed(first)  # what was meant includes its other forms
-            if first.words and not (first.frequency or first.forms):
+            first = first if more else self._weighed(first)  # the intended words include their other forms
+            if first.words and not first.frequency and not any(map(self._engine.frequency, first.forms)):
                 self._unknown.append(Correction(word.text, ()))
             return [first._replace(is_required=word.is_required), *more]
         parts = [part for run, is_unspaced in pieces for part in (unspaced_words(run) if is_unspaced else [run])]
         return [self._weighed(term) for term in (self._word(Word(part)) for part in parts) if term.words]
 
     def _corrected(self, typed: str, term: QueryTerm) -> list[QueryTerm]:
-        """With the words that were probably meant, if it is misspelt: instead of a word that is in no passage, and
-        beside one that is in very few.
+        """Return the term with its corrections if it is misspelt: in place of a word that is in no passage, and in
+        addition to one that is in very few.
         """
         also = corrections(self._engine, term.words[0]) if len(term.words) == 1 else []
         if not also:
             return [term]
         self._corrections.append(Correction(typed, tuple(also)))
-        found = sum(self._engine.frequency(word) for word in also)
+        frequency = sum(self._engine.frequency(word) for word in also)
         meant = either([HasWord(word) for word in also])
         if not term.frequency:
-            return [QueryTerm(Weighed(meant, CORRECTED_WEIGHT), (also[0],), frequency=found)]
-        return [term, QueryTerm(Weighed(meant, BESIDE_WEIGHT), frequency=found, is_frequent=True)]
+            return [QueryTerm(Weighed(meant, CORRECTED_WEIGHT), (also[0],), frequency=frequency)]
+        return [term, QueryTerm(Weighed(meant, BESIDE_WEIGHT), frequency=frequency, is_frequent=True)]
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
-        """With the other forms of the word. A frequent word tells so little that they are not worth their time."""
-        most = max(NEVER_FREQUENT, self._engine.total // FREQUENT)
+        """Return the term with the other forms of its word. Those of a frequent word are not worth their time."""
+        most = most_of_a_rare_word(self._engine.total)
         if term.frequency > most:
             return term._replace(is_frequent=True)
         if len(term.words) != 1:
             return term
         forms = forms_of(term.words[0])
         self._engine.prepare(forms)
-        found = ((form, self._engine.frequency(form)) for form in forms)
-        return term._replace(forms=tuple((form, count) for form, count in found if 0 < count <= most))
+        known = [form for form in forms if self._engine.most(form)]
+        return term._replace(forms=tuple(form for form in known if self._is_rare(form, most)))
+
+    def _is_rare(self, word: str, most: int) -> bool:
+        """Whether a word is in no more than `most` passages."""
+        return self._engine.most(word) <= most or self._engine.frequency(word) <= most
 
     def _part(self, part: Part) -> Node:
         if isinstance(part, Word):
@@ -196,9 +196,9 @@ class Compiler:
         if isinstance(part, Not):
             return EachOf((Everything(),), (self._part(part.part),))
         if isinstance(part, (All, Either)):
-            parts = tuple(self._part(inner) for inner in part.parts)
+            parts = tuple(self._part(inner) for inner in _without_repeats(part.parts))
             return EachOf(parts) if isinstance(part, All) else SomeOf(parts)
-        raise TypeError(part)  # the parser lets a regular expression stand at the top only
+        raise TypeError(part)  # the parser allows a regular expression at the top only
 
     def _word(self, word: Word) -> QueryTerm:
         text = normal(word.text)
@@ -242,10 +242,11 @@ class Compiler:
             return QueryTerm(Nothing())
         if len(endings) < MAX_PREFIX_WORDS:
             return QueryTerm(either([HasWord(word) for word, _ in endings]), frequency=frequency)
-        return QueryTerm(HasBeginning((prefix,)), frequency=frequency)
+        beginning = HasBeginning((prefix,))
+        return QueryTerm(beginning, frequency=sum(self._engine.count_by_chat(beginning).values()))
 
     def _unspaced(self, run: str) -> QueryTerm:
-        """A run of characters written without spaces: its pairs, one after the other."""
+        """Return the term of a run written without spaces: its pairs of characters, one after the other."""
         pairs = [word for pair in pairs_of(run) for word in words_of(pair)]
         return self._in_order(pairs) if pairs else QueryTerm(Nothing())
 
@@ -285,8 +286,17 @@ class Compiler:
         return IsOneOf(tuple(blocks))
 
 
+def _without_repeats(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield each part once, except plain words: repeated, they count more. `h*` three thousand times takes 300 MB."""
+    seen: set[Part] = set()
+    for part in parts:
+        if (isinstance(part, Word) and not part.prefix) or part not in seen:
+            yield part
+        seen.add(part)
+
+
 def _by_telling(terms: list[QueryTerm]) -> list[QueryTerm]:
-    """The terms, little words with less weight. Where tools said most of it, "did" is as rare as the name of a tool."""
+    """Return the terms with less weight for little words. Where tools wrote most text, "did" is as rare as a tool."""
     is_little = [len(term.words) == 1 and term.words[0] in LITTLE_WORDS for term in terms]
     if all(is_little):
         return terms
@@ -312,18 +322,21 @@ def _is_about_chats(field: Field) -> bool:
 
 
 def literals(query: Query) -> list[Node]:
-    """Literals that a text must contain for the regular expressions of a query to match; other texts are skipped."""
-    found: list[Node] = []
+    """Return literals that a text must contain for the regular expressions of a query to match, to skip other texts.
+
+    They are looked up as words. Not all of a text may have words; see `Preparation`.
+    """
+    nodes: list[Node] = []
     for part in query.root.parts:
         if isinstance(part, Regex):
-            found += [HasPart(word) for word in required_words(part.pattern)]
-    return found
+            nodes += [SomeOf((HasPart(word), HasWord(CUT_TEXT))) for word in required_words(part.pattern)]
+    return nodes
 
 
 def required_words(pattern: str) -> list[str]:
-    """Runs of letters and digits that every match of a pattern contains; none if in doubt."""
+    """Return runs of letters and digits that every match of a pattern contains; none if in doubt."""
     if not PLAIN.fullmatch(pattern):
-        return []  # alternatives, groups, classes: what must be there is not plain to see
+        return []  # alternatives, groups, classes: the required text is not plain to see
     words = []
     for run in RUN.finditer(pattern):
         word = run[0]

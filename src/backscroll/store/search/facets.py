@@ -1,4 +1,4 @@
-"""Count what the matches of a query have in common, over all of them."""
+"""Count roles, tools, projects, models and machines over all matches of a query."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ MAX_TOOLS: Final = 10
 
 
 def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapping[str, int]) -> Facets:
-    """The matching passages by what they are and by the chats they are in; `since` are times in microseconds."""
+    """Count the matching passages by their facts and by facts of their chats; `since` are times in microseconds."""
     compiled = Compiler(rows, engine).compile(query)
     matches = matching_chats(engine, compiled)
     whole = compiled.whole()
@@ -28,7 +28,7 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
     elif engine.finds_unlisted and (unlisted := [file for (file,) in select(rows, UNLISTED)]):
         whole = EachOf((whole,), but_not=(InFiles(tuple(unlisted)),))
     facts, later = engine.facts(whole, since)
-    if compiled.has_demands:  # a narrower search asks for every word within what it is narrowed to
+    if compiled.has_demands:  # a narrower search requires every term among the passages it is narrowed to
         facts = _narrowed(engine, compiled, facts)
         later = {name: _found_with(engine, compiled, IsFrom(moment // 1000)) for name, moment in since.items()}
     projects: Counter[str] = Counter()
@@ -41,7 +41,7 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
             for name in filter(None, lines.split("\n")):
                 counter[readable(name)] += matches[chat]
     tools = [(name, count) for name, count in facts.items() if name.startswith("tool:")]
-    tools.sort(key=lambda one: -one[1].found)
+    tools.sort(key=lambda one: (-one[1].found, one[0]))
     return Facets(
         total=sum(matches.values()),
         roles={name.removeprefix("role:"): count.found for name, count in facts.items() if name.startswith("role:")},
@@ -54,16 +54,16 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
 
 
 def _narrowed(engine: WordEngine, compiled: CompiledQuery, facts: Mapping[str, FactCount]) -> dict[str, FactCount]:
-    """How many passages a search for each role finds, and for each of the tools with the most."""
-    found = {name: _found_with(engine, compiled, IsFact(name)) for name in facts if name.startswith("role:")}
+    """Count the passages that a search finds for each role, and for each of the most used tools."""
+    counts = {name: _found_with(engine, compiled, IsFact(name)) for name in facts if name.startswith("role:")}
     tools = [name for name in facts if name.startswith("tool:")]
     best: list[int] = []
-    for name in sorted(tools, key=lambda name: -facts[name].found):
+    for name in sorted(tools, key=lambda name: (-facts[name].found, name)):
         if len(best) == MAX_TOOLS and facts[name].found <= best[-1]:
             break  # no other tool can have more
-        found[name] = _found_with(engine, compiled, IsFact(name))
-        best = sorted([*best, found[name]], reverse=True)[:MAX_TOOLS]
-    return {name: facts[name]._replace(found=count) for name, count in found.items() if count}
+        counts[name] = _found_with(engine, compiled, IsFact(name))
+        best = sorted([*best, counts[name]], reverse=True)[:MAX_TOOLS]
+    return {name: facts[name]._replace(found=count) for name, count in counts.items() if count}
 
 
 def _found_with(engine: WordEngine, compiled: CompiledQuery, narrower: Node) -> int:
@@ -74,7 +74,7 @@ def _found_with(engine: WordEngine, compiled: CompiledQuery, narrower: Node) -> 
 def _as_written(
     rows: ScopedRows, engine: WordEngine, whole: Node, tools: list[tuple[str, FactCount]]
 ) -> dict[str, int]:
-    """The names of tools as they are written in a match: the index has them in small letters."""
+    """Return tool names in the case they have in a match: the index has them in lower case."""
     examples = []
     for fact, count in tools:
         if count.example is not None:
@@ -88,9 +88,9 @@ def _as_written(
 
 CHATS: Final = "select id, project, models, machines from chats where id in (select value from json_each(?))"
 TOOLS: Final = """
-select coalesce(b.tool, (select i.tool from blocks i where i.call = b.call and i.role = 'input' limit 1)) from blocks b
+select coalesce(b.tool, (select min(i.tool) from blocks i where i.call = b.call and i.role = 'input')) from blocks b
 where b.id in (select value from json_each(?))
 """
 FILES: Final = "select id from files where chat in (select value from json_each(?))"
 UNLISTED: Final = "select id from files where chat is null or chat in (select id from chats where silent)"
-"""What no list and no search shows, such as copies that the client made for itself."""
+"""Files that no list and no search shows, such as copies that the client made for itself."""

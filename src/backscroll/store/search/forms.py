@@ -15,7 +15,7 @@ STEMMER: Final = TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer("eng
 
 @lru_cache(maxsize=1000)
 def forms_of(word: str) -> tuple[str, ...]:
-    """What a word in lower case may look like elsewhere, without itself: the stem with the usual endings.
+    """Return other forms that a word in lower case may have, without the word itself: its stem with the usual endings.
 
     These are guesses: most are in no text. Only words with the same stem are among them, and none for a name that is
     not plain letters.

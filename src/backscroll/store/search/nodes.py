@@ -1,4 +1,4 @@
-"""What is looked for, as a tree that every engine can turn into its own kind of query.
+"""Conditions on passages, as a tree that every engine can turn into its own kind of query.
 
 Words and phrases count for the rank of a passage by how rare they are; everything else only decides whether a passage
 matches.
@@ -8,40 +8,42 @@ from typing import Final, NamedTuple, TypeAlias
 
 
 class Everything(NamedTuple):
-    """Every passage."""
+    """Matches every passage."""
 
 
 class Nothing(NamedTuple):
-    """No passage."""
+    """Matches no passage."""
 
 
 class HasWord(NamedTuple):
-    """Passages with a word."""
+    """Passages that have a word."""
 
     word: str
 
 
 class HasPhrase(NamedTuple):
-    """Passages with these words one after the other, with at most so many others between them."""
+    """Passages that have these words in order, with at most `gap` others between them; two words also in reverse order,
+    with two fewer between them.
+    """
 
     words: tuple[str, ...]
     gap: int = 0
 
 
 class HasBeginning(NamedTuple):
-    """Passages with a word that begins with the last of these, right after the others. All count the same."""
+    """Passages with a word that begins with the last of these, right after the others. All matches count the same."""
 
     words: tuple[str, ...]
 
 
 class HasPart(NamedTuple):
-    """Passages with a word that contains this."""
+    """Passages with a word that contains these letters."""
 
     letters: str
 
 
 class IsFact(NamedTuple):
-    """Passages of a role (`role:prompt`) or a tool (`tool:bash`), or that are an `error`, of an `agent`, an `image`."""
+    """Passages of a role (`role:prompt`) or tool (`tool:bash`), or that are an `error`, of an `agent`, an `image`."""
 
     name: str
 
@@ -59,19 +61,19 @@ class IsOneOf(NamedTuple):
 
 
 class IsUpTo(NamedTuple):
-    """The passages with an id up to this one."""
+    """The passages with an id of at most this."""
 
     block: int
 
 
 class IsFrom(NamedTuple):
-    """Passages of this time, in milliseconds, or later. Those without a time have 0."""
+    """Passages at or after this time, in milliseconds. Passages without a time have 0."""
 
     time: int
 
 
 class IsBefore(NamedTuple):
-    """Passages before this time, in milliseconds, and those without one."""
+    """Passages before this time, in milliseconds, and passages without a time."""
 
     time: int
 
@@ -81,13 +83,13 @@ DATED: Final = IsFrom(1)
 
 
 class SomeOf(NamedTuple):
-    """Passages that any of these finds."""
+    """Passages that match any part."""
 
     parts: "tuple[Node, ...]"
 
 
 class EachOf(NamedTuple):
-    """Passages that all of `parts` and none of `but_not` find; `also` count for the rank only."""
+    """Passages that match all of `parts` and none of `but_not`; `also` counts for the rank only."""
 
     parts: "tuple[Node, ...]"
     but_not: "tuple[Node, ...]" = ()
@@ -95,14 +97,14 @@ class EachOf(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """What counts so many times as much for the rank."""
+    """A node whose matches count `factor` times as much for the rank."""
 
     part: "Node"
     factor: float
 
 
 class Worth(NamedTuple):
-    """What counts the same wherever it is found."""
+    """A node whose matches all add the same score."""
 
     part: "Node"
     score: float
@@ -115,10 +117,10 @@ Node: TypeAlias = (
 
 
 def either(parts: "tuple[Node, ...] | list[Node]") -> Node:
-    """The passages that any of these finds."""
+    """Return the node of passages that match any part."""
     return parts[0] if len(parts) == 1 else SomeOf(tuple(parts))
 
 
 def together(parts: "tuple[Node, ...] | list[Node]") -> Node:
-    """The passages that all of these find."""
+    """Return the node of passages that match all parts."""
     return parts[0] if len(parts) == 1 else EachOf(tuple(parts))

@@ -1,36 +1,40 @@
 """Answer a query: rank all matching chats, and read the rows of one page of them.
 
-Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
+Matching and ranking cover all matches: a limit only limits what is shown.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from backscroll.conversation.passages import Role
 from backscroll.query.tree import Query
 from backscroll.store.batches import readable
-from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, chat_digest
+from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, StoredChat, chat_digest
 from backscroll.store.search.compile import CompiledQuery, Compiler, literals
-from backscroll.store.search.engine import WordEngine
-from backscroll.store.search.nodes import DATED, InFiles, IsUpTo, Node
+from backscroll.store.search.engine import Match, WordEngine
+from backscroll.store.search.nodes import DATED, EachOf, InFiles, IsOneOf, IsUpTo, Node
 from backscroll.store.search.ranking import Ranking, by_matches
+from backscroll.store.search.ties import without_ties
+from backscroll.store.search.worths import DIGITS
 from backscroll.store.sql.chats import TITLE_TEXT, ChatRows
 from backscroll.store.sql.statements import ScopedRows, array, select
 
 ABANDONED_WEIGHT: Final = 0.7
 PAGE: Final = 500
-"""How many passages are read at once."""
+"""The number of passages read at once."""
 PASSAGES_BY_TIME: Final = (500, 2_000, 8_000)
-"""How many passages are read for an order by time, step by step; beyond, the engine finds the time of every chat."""
+"""The steps of passages read for an order by time; beyond them, the engine finds the time of every chat."""
 FEW_HITS: Final = 4
-"""Up to this many passages per chat, those among the candidates are enough, if there is one."""
+"""Up to this many passages per chat, the candidates are enough, if there is one."""
 SPARE: Final = 4
-"""How many times more passages are fetched than are shown: resumed sessions repeat them."""
+"""The factor of additional passages to fetch: resumed sessions repeat them."""
 
 
 class Search:
-    """One query to a store."""
+    """A query on one state of a store."""
 
     def __init__(self, rows: ScopedRows, engine: WordEngine) -> None:
         self._visible = rows
@@ -48,7 +52,7 @@ class Search:
         after: PagePosition | None = None,
         project: str = "",
     ) -> SearchPage:
-        """One page of results: after the first `offset` chats, or after a position."""
+        """Return a page of results: after the first `offset` chats, or after a position."""
         compiled = Compiler(self._visible, self._engine).compile(query)
         newest = self._engine.newest
         if after is not None and after.newest < newest:
@@ -69,9 +73,16 @@ class Search:
         left = [chat for chat in ordered if chat not in seen][0 if after is not None else offset :]
         page = left[:limit]
         rows = self._rows.of(page)
-        shown = self._shown(compiled, matches, {chat: known.get(chat, {}) for chat in page}, hits, order)
+        repeating = {chat for chat, row in rows.items() if _may_repeat(row)}
+        shown_hits = self._shown(
+            compiled, matches, {chat: known.get(chat, {}) for chat in page}, repeating, hits, order
+        )
         return SearchPage(
-            [ChatHits(rows[chat], matches[chat], scores.get(chat, 0.0), shown[chat]) for chat in page if chat in rows],
+            [
+                ChatHits(rows[chat], matches[chat], scores.get(chat, 0.0), shown_hits[chat])
+                for chat in page
+                if chat in rows
+            ],
             len(matches),
             sum(matches.values()),
             newest,
@@ -81,24 +92,28 @@ class Search:
         )
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
-        """Every passage that may match a query, by time."""
+        """Yield every passage that may match a query, by time."""
         compiled = Compiler(self._visible, self._engine).compile(query)
         matches = self._matching(compiled)
         compiled.must.extend(literals(query))
         parts = [_dated(compiled), _undated(compiled)] if oldest_first else [compiled]
         for part in parts:
-            offset, found = 0, None
-            while found is None or len(found) == PAGE:
-                found = self._engine.by_time(part.whole(), PAGE, offset, part.files, oldest=oldest_first)
-                blocks = [match.block for match in found if match.chat in matches]
-                rows = self._hits(blocks)
-                yield from (rows[block] for block in blocks if block in rows)
-                offset += PAGE
+            passages = self._pages_by_time(part, oldest=oldest_first)
+            for _, some in groupby(passages, key=lambda match: match.score):
+                rows = self._hits([match.block for match in some if match.chat in matches])
+                yield from sorted(rows.values(), key=_place)
+
+    def _pages_by_time(self, part: CompiledQuery, *, oldest: bool) -> Iterator[Match]:
+        offset, passages = 0, None
+        while passages is None or len(passages) == PAGE:
+            passages = self._engine.by_time(part.whole(), PAGE, offset, part.files, oldest=oldest)
+            yield from passages
+            offset += PAGE
 
     def _ranked(
         self, compiled: CompiledQuery, project: str
-    ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, float]]]:
-        """The matching chats; the best of them in order, with their scores; and their best passages."""
+    ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, Match]]]:
+        """Return the matching chats; the best of them in order, with their scores; and their best passages."""
         ranking = Ranking(self._engine, compiled)
         candidates = ranking.candidates()
         is_known = candidates.are_all and not (
@@ -109,48 +124,48 @@ class Search:
         return matches, ranking.rank(matches, candidates, self._chats_at(project)), candidates.best
 
     def _chats_at(self, project: str) -> set[int]:
-        """The chats of a project, or of a folder in it."""
+        """Return the chats of a project, or of a folder in it."""
         if not project:
             return set()
         inside = project.rstrip("/\\") + "/"
-        found = select(self._visible, AT_PROJECT, (project, inside, inside))
-        return {chat for (chat,) in found}
+        rows = select(self._visible, AT_PROJECT, (project, inside, inside))
+        return {chat for (chat,) in rows}
 
     def _matching(self, compiled: CompiledQuery) -> dict[int, int]:
         return matching_chats(self._engine, compiled)
 
     def _by_time(
         self, compiled: CompiledQuery, matches: Mapping[int, int], order: str, wanted: int
-    ) -> dict[int, dict[int, float]]:
-        """The chats by their newest match, or by their oldest: at least so many, if there are as many. Each with its
-        first passages, as far as they are known. Chats whose matches have no time come last.
+    ) -> dict[int, dict[int, Match]]:
+        """Return the chats by their newest match, or by their oldest: at least `wanted`, if so many match. Each comes
+        with its first passages, as far as they are known. Chats whose matches have no time come last.
         """
         is_oldest = order == "oldest"
         whole = (_dated(compiled) if is_oldest else compiled).whole()
         sign = 1 if is_oldest else -1
         for most in PASSAGES_BY_TIME:
-            found = self._engine.by_time(whole, most, 0, compiled.files, oldest=is_oldest)
-            is_all = len(found) < most
-            last = found[-1].score if found else 0
-            best: dict[int, dict[int, float]] = {}
-            for time, chat, block in found:
+            passages = self._engine.by_time(whole, most, 0, compiled.files, oldest=is_oldest)
+            is_all = len(passages) < most
+            last = passages[-1].score if passages else 0
+            best: dict[int, dict[int, Match]] = {}
+            for match in passages:
                 # A match that was cut off may have the time of the last one.
-                if chat in matches and (is_all or time != last):
-                    best.setdefault(chat, {})[block] = -sign * time
+                if match.chat in matches and (is_all or match.score != last):
+                    best.setdefault(match.chat, {})[match.block] = match._replace(score=-sign * match.score)
             if is_all or len(best) >= wanted:
-                times = {chat: -max(blocks.values()) for chat, blocks in best.items()}
+                times = {chat: -max(match.score for match in blocks.values()) for chat, blocks in best.items()}
                 return {chat: best.get(chat, {}) for chat in self._in_order(times, matches if is_all else times)}
         times = self._engine.times_by_chat(whole, compiled.files, oldest=is_oldest)
         known = {chat: sign * time for chat, time in times.items() if chat in matches}
         return {chat: {} for chat in self._in_order(known, matches)}
 
     def _in_order(self, times: Mapping[int, float], chats: Collection[int]) -> list[int]:
-        """The chats, lower times first; the last active one first among equals."""
+        """Return the chats, lower times first; of equal ones, the last active first."""
         ages = self._engine.ages(chats)
         return sorted(chats, key=lambda chat: (times.get(chat, math.inf), ages[chat]))
 
     def _seen(self, matches: Mapping[int, int], after: PagePosition | None) -> set[int]:
-        """The chats of the pages before."""
+        """Return the chats of the pages before."""
         if after is None:
             return set()
         return {chat for chat, name in self._names(matches).items() if chat_digest(name) in after.seen}
@@ -166,28 +181,76 @@ class Search:
         self,
         compiled: CompiledQuery,
         matches: Mapping[int, int],
-        best: Mapping[int, Mapping[int, float]],
+        best: Mapping[int, Mapping[int, Match]],
+        repeating: Collection[int],
         hits: int,
         order: str,
     ) -> dict[int, list[Hit]]:
-        """The best passages of each chat on the page, or its newest or oldest: each once, although resumed sessions
-        repeat them. `best` are the chats with those that are known.
+        """Return the best passages of each chat on the page, or its newest or oldest: each once, although resumed
+        sessions repeat them. `best` are the chats with their known passages, `repeating` those that may have copies.
         """
+        shown_hits = self._found_once(compiled, matches, best, hits, order)
+        preferred = self._preferred_copies(compiled, [hit for chat in repeating for hit in shown_hits.get(chat, ())])
+        return {chat: [preferred.get(hit.block, hit) for hit in chat_hits] for chat, chat_hits in shown_hits.items()}
+
+    def _preferred_copies(self, compiled: CompiledQuery, hits: list[Hit]) -> dict[int, Hit]:
+        """Return, by passage with copies, the copy to show: copies need not be among the best passages, and the choice
+        does not depend on those that are.
+        """
+        named = [hit.uuid for hit in hits if hit.uuid]
+        chats = array({hit.chat for hit in hits})
+        uuids = array(named)
+        repeated = [uuid for (uuid,) in select(self._visible, REPEATED, (uuids, uuids, chats))] if named else []
+        if not repeated:
+            return {}
+        uuids = array(repeated)
+        all_copies = [_hit(row) for row in select(self._visible, COPIES, (uuids, uuids, chats))]
+        copies: dict[tuple[Any, ...], list[Hit]] = {}
+        for hit in all_copies:
+            copies.setdefault((hit.chat, *_key(hit)), []).append(hit)
+        several = {hit.block: copies.get((hit.chat, *_key(hit)), []) for hit in hits}
+        several = {block: some for block, some in several.items() if len(some) > 1}
+        if not several:
+            return {}
+        others = {copy.block for some in several.values() for copy in some} - several.keys()
+        query = EachOf((IsOneOf(tuple(sorted(others))), compiled.whole()))
+        matching = {match.block for match in self._engine.by_time(query, len(others), 0, compiled.files, oldest=False)}
+        preferred = {}
+        for hit in hits:
+            known = [copy for copy in several.get(hit.block, ()) if copy.block == hit.block or copy.block in matching]
+            if known:
+                preferred[hit.block] = min(map(self._owned, known), key=_preference)._replace(score=hit.score)
+        return preferred
+
+    def _owned(self, hit: Hit) -> Hit:
+        """Mark a passage that is from another machine than the reader's."""
+        own = self._visible.scope.own_machines
+        return hit._replace(is_elsewhere=True) if own and hit.machine and hit.machine not in own else hit
+
+    def _found_once(
+        self,
+        compiled: CompiledQuery,
+        matches: Mapping[int, int],
+        best: Mapping[int, Mapping[int, Match]],
+        hits: int,
+        order: str,
+    ) -> dict[int, list[Hit]]:
         known = {chat: dict(blocks) for chat, blocks in best.items()}
-        shown: dict[int, list[Hit]] = {}
+        shown_hits: dict[int, list[Hit]] = {}
         lacking, most, alone = list(best), hits + 1, 0
         while lacking:
             first = {chat: _first(known[chat], most) for chat in lacking}
-            rows = self._hits([block for blocks in first.values() for block in blocks])
-            shown |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
+            rows = self._hits([match.block for chat_matches in first.values() for match in chat_matches])
+            rows = {block: self._owned(hit) for block, hit in rows.items()}
+            shown_hits |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
             least = hits if hits > FEW_HITS else 1
             lacking = [
                 chat
                 for chat in lacking
-                if (len(shown[chat]) < hits and len(first[chat]) < len(known[chat]))
-                or (len(shown[chat]) < least and max(alone, len(first[chat])) < matches[chat])
+                if (len(shown_hits[chat]) < hits and len(first[chat]) < len(known[chat]))
+                or (len(shown_hits[chat]) < least and max(alone, len(first[chat])) < matches[chat])
             ]
-            if most == hits + 1:  # first all of them at once; a large chat may leave no room for the others
+            if most == hits + 1:  # at first all chats at once; a large chat may leave no room for the others
                 most = hits * SPARE + 1
                 self._find(compiled, known, lacking, most * len(lacking), order)
                 continue
@@ -195,35 +258,39 @@ class Search:
             for chat in lacking:
                 self._find(compiled, known, [chat], alone, order)
             most *= SPARE
-        return shown
+        return shown_hits
 
     def _find(
-        self, compiled: CompiledQuery, known: dict[int, dict[int, float]], chats: list[int], most: int, order: str
+        self, compiled: CompiledQuery, known: dict[int, dict[int, Match]], chats: list[int], most: int, order: str
     ) -> None:
         """Add the best passages of these chats, or the newest or oldest."""
         if not chats:
             return
         inside = compiled._replace(must=[*compiled.must, InFiles(tuple(self._files_of(chats)))])
+        engine, files = self._engine, compiled.files
         if order == "relevance":
-            found = self._engine.best(inside.whole(), most, compiled.files)
+            passages, _ = without_ties(lambda some: engine.best(inside.whole(), some, files), most)
         elif order == "newest":
-            found = self._engine.by_time(inside.whole(), most, 0, compiled.files, oldest=False)
+            passages, _ = without_ties(lambda some: engine.by_time(inside.whole(), some, 0, files, oldest=False), most)
         else:
-            found = self._engine.by_time(_dated(inside).whole(), most, 0, compiled.files, oldest=True)
-            undated = self._engine.by_time(_undated(inside).whole(), most, 0, compiled.files, oldest=True)
-            found += [match._replace(score=math.inf) for match in undated]
+            whole = _dated(inside).whole()
+            passages, _ = without_ties(lambda some: engine.by_time(whole, some, 0, files, oldest=True), most)
+            if len(passages) < most:
+                rest = _undated(inside).whole()  # all equal: either all or none
+                undated, _ = without_ties(lambda some: engine.by_time(rest, some, 0, files, oldest=True), most)
+                passages = [*passages, *(match._replace(score=math.inf) for match in undated)]
         sign = -1 if order == "oldest" else 1
-        for score, chat, block in found:
-            if chat in known:
-                known[chat].setdefault(block, sign * score)
+        for match in passages:
+            if match.chat in known:
+                known[match.chat].setdefault(match.block, match._replace(score=sign * match.score))
 
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
-        found = select(self._visible, HITS, (array(blocks),)) if blocks else []
-        return {row[0]: _hit(row) for row in found}
+        rows = select(self._visible, HITS, (array(blocks),)) if blocks else []
+        return {row[0]: _hit(row) for row in rows}
 
 
 def matching_chats(engine: WordEngine, compiled: CompiledQuery) -> dict[int, int]:
-    """The chats that match, with their number of matches: they have every term that is required."""
+    """Return the chats that match, with their number of matches; each has every required term."""
 
     def counted(query: Node) -> dict[int, int]:
         return engine.count_by_chat(query, compiled.files)
@@ -231,9 +298,15 @@ def matching_chats(engine: WordEngine, compiled: CompiledQuery) -> dict[int, int
     matches = counted(compiled.whole())
     for term in compiled.terms if compiled.has_demands else ():
         if term.is_required:
-            found = counted(compiled.among([term.query]))
-            matches = {chat: count for chat, count in matches.items() if chat in found}
+            with_term = counted(compiled.among([term.query]))
+            matches = {chat: count for chat, count in matches.items() if chat in with_term}
     return matches
+
+
+def _may_repeat(chat: StoredChat) -> bool:
+    """Whether passages of a chat may be in several files."""
+    overview = chat.overview
+    return bool(overview.copies or overview.agents or len(overview.sessions) > 1 or len(chat.machines) > 1)
 
 
 def _dated(compiled: CompiledQuery) -> CompiledQuery:
@@ -244,19 +317,43 @@ def _undated(compiled: CompiledQuery) -> CompiledQuery:
     return compiled._replace(must_not=[*compiled.must_not, DATED])
 
 
-def _first(blocks: Mapping[int, float], most: int) -> dict[int, float]:
-    """The best passages, in order."""
-    return {block: blocks[block] for block in sorted(blocks, key=lambda block: (-blocks[block], block))[:most]}
+def _first(matches: Mapping[int, Match], most: int) -> list[Match]:
+    """Return the best passages, in order, and all that are equal to the last of these."""
+    ordered = sorted(matches.values(), reverse=True)
+    if most >= len(ordered):
+        return ordered
+    return ordered[: bisect_right(ordered, -ordered[most - 1].score, key=lambda match: -match.score)]
 
 
-def _once(blocks: Mapping[int, float], rows: Mapping[int, Hit], *, is_ranked: bool) -> list[Hit]:
-    """The passages without copies, the best first; what was taken back counts less."""
+def _once(matches: Sequence[Match], rows: Mapping[int, Hit], *, is_ranked: bool) -> list[Hit]:
+    """Return the passages without copies, best first, and the newest of equals; abandoned ones count less."""
     once: dict[tuple[Any, ...], Hit] = {}
-    for hit in (rows[block] for block in blocks if block in rows):
-        score = blocks[hit.block] if is_ranked else 0.0
-        weighed = score * ABANDONED_WEIGHT if hit.is_abandoned else score
-        once.setdefault((hit.uuid or hit.block, hit.number, hit.role), hit._replace(score=weighed))
-    return sorted(once.values(), key=lambda hit: -hit.score)
+    scores: dict[tuple[Any, ...], float] = {}
+    for match in matches:
+        if (hit := rows.get(match.block)) is None:
+            continue
+        score = match.score * ABANDONED_WEIGHT if is_ranked and hit.is_abandoned else match.score
+        key = _key(hit)
+        if key not in once or _preference(hit) < _preference(once[key]):
+            once[key] = hit
+        scores[key] = max(scores.get(key, score), score)
+    ordered = sorted(once, key=lambda key: (-scores[key], -(once[key].time or 0), _place(once[key])))
+    return [once[key]._replace(score=round(scores[key], DIGITS) if is_ranked else 0.0) for key in ordered]
+
+
+def _key(hit: Hit) -> tuple[Any, ...]:
+    """Return the key that copies of a passage share."""
+    return hit.uuid or hit.block, hit.number, hit.role
+
+
+def _preference(hit: Hit) -> tuple[Any, ...]:
+    """Return the order of copies; the lowest is shown: of this machine, else the earliest, else the first by file."""
+    return hit.is_elsewhere, hit.time is None, hit.time or 0, *_place(hit)
+
+
+def _place(hit: Hit) -> tuple[Any, ...]:
+    """Return the place of a passage, as values that are the same in every library."""
+    return hit.source, hit.start, hit.number, hit.uuid or "", hit.title or ""
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:
@@ -269,17 +366,30 @@ def _hit(row: tuple[Any, ...]) -> Hit:
     )  # fmt: skip
 
 
-HITS: Final = f"""
+COLUMNS: Final = f"""
 select b.id, coalesce(f.chat, b.chat), f.source, f.path, f.machine, f.session, f.agent,
   coalesce(r.original, r.uuid), r.message, b.number, b.role, r.kind,
   coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
+  coalesce(b.tool, (select min(i.tool) from blocks i where i.call = b.call and i.role = 'input')), b.state = 'error',
   coalesce(r.abandoned, false), r.start, r.length, {TITLE_TEXT}
 from blocks b
 left join records r on r.id = b.record
 left join files f on f.id = r.file
 left join chats c on c.id = b.chat
-where b.id in (select value from json_each(?))
 """  # noqa: S608 - no values in it
+HITS: Final = f"{COLUMNS} where b.id in (select value from json_each(?))"  # noqa: S608
+REPEATED: Final = """
+select uuid from records where uuid in (select value from json_each(?)) group by uuid having count(*) > 1
+union select original from records where original in (select value from json_each(?))
+  and file in (select id from files where chat in (select value from json_each(?)))
+"""
+"""Rows that exist several times, as far as they are in some chats."""
+COPIES: Final = f"""
+{COLUMNS} where b.record in (
+  select id from records where uuid in (select value from json_each(?))
+  union select id from records where original in (select value from json_each(?))
+    and file in (select id from files where chat in (select value from json_each(?))))
+"""  # noqa: S608
+"""Passages of the same rows, by the uuids of these and the chats that they are in."""
 AT_PROJECT: Final = "select id from chats where project = ? or substr(project, 1, length(?)) = ?"
 NAMES: Final = "select id, name from chats where id in (select value from json_each(?))"

@@ -1,4 +1,4 @@
-"""Which passages are to be made findable next: the same in every engine."""
+"""The passages to index next, for every engine."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,15 +12,15 @@ from backscroll.store.sql.statements import RowReader, select
 
 
 def waiting_passages(rows: RowReader, marks: Sequence[int], limit: int) -> list[PendingPassage]:
-    """The passages behind the last findable one of each stage, the worthiest first; all, if fewer than `limit`."""
-    found: list[Any] = []
+    """Return the passages after the last indexed one of each stage, the worthiest first; all, if fewer than `limit`."""
+    pending: list[Any] = []
     for stage, mark in zip(STAGES, marks, strict=True):
-        if len(found) < limit:
-            found += select(rows, WAITING.format(roles=quoted(stage)), (mark, limit - len(found)))
+        if len(pending) < limit:
+            pending += select(rows, WAITING.format(roles=quoted(stage)), (mark, limit - len(pending)))
     return [
         PendingPassage(block, Role(role), readable(source or ""), start or 0, length or 0, number, file or 0, at, tool,
                        bool(is_error), bool(is_agent), bool(has_image), title)
-        for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title in found
+        for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title in pending
     ]  # fmt: skip
 
 
@@ -28,7 +28,7 @@ WAITING: Final = f"""
 select b.id, b.role, f.source, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),
   coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
+  coalesce(b.tool, (select min(i.tool) from blocks i where i.call = b.call and i.role = 'input')), b.state = 'error',
   f.agent is not null or coalesce(r.sidechain, false), b.has_image, {TITLE_TEXT}
 from blocks b
 left join records r on r.id = b.record

@@ -1,1 +1,1 @@
-"""Rows in SQL that SQLite and PostgreSQL both understand: what a store reads and writes, asked through its engine."""
+"""Rows in SQL that SQLite and PostgreSQL both understand: the reads and writes of a store, run through its engine."""

@@ -1,4 +1,4 @@
-"""The surroundings of a passage: its turn, and what follows it."""
+"""The surroundings of a passage: its turn, and the steps after it."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,12 +9,12 @@ from backscroll.store.sql.statements import RowReader, array, select, typed
 
 
 def turn_passages(rows: RowReader, blocks: Iterable[int]) -> list[TurnPassage]:
-    """The prompt and the last answer of the turns that contain these passages."""
+    """Return the prompt and the last answer of the turns that contain these passages."""
     return typed(TurnPassage, select(rows, AROUND, {"blocks": array(blocks)}))
 
 
 def following_steps(rows: RowReader, block: int, ahead: int, limit: int) -> list[FollowingStep]:
-    """The call of a result, and the calls, results and answers after it, until the next prompt."""
+    """Return the call of a result, and the calls, results and answers after it, until the next prompt."""
     return typed(FollowingStep, select(rows, FOLLOWING, {"block": block, "ahead": ahead, "limit": limit}))
 
 

@@ -1,9 +1,9 @@
 """Keep each tool call together with its result, so that reports need not look for the pairs.
 
-`calls` has a row for every call that stands once and whose result, if there is one, stands once and in the same file:
-nearly all of them. `shared_calls` names the others. Which of their copies counts depends on the files that are asked
-about, so reports read them from `blocks`. Both tables follow the rows in the same transaction, at a cost that follows
-what changed.
+`calls` has a row for every call that exists once and whose result, if there is one, exists once and in the same file:
+nearly all of them. `shared_calls` names the others. Which of their copies counts depends on the files of the query, so
+reports read them from `blocks`. Both tables follow the rows in the same transaction, at a cost proportional to what
+changed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ class CallPassage(NamedTuple):
     id: int
     file: int
     is_row: bool
-    """Whether its record is part of the conversation: a spilled result is not, and only repeats one that is."""
+    """Whether its record is part of the conversation: that of a spilled result is not, and only repeats one that is."""
     is_sidechain: bool
     time: int | None
     tool: str | None
@@ -32,7 +32,7 @@ class CallPassage(NamedTuple):
 
 
 class CallPairs:
-    """Brings `calls` and `shared_calls` up to date inside a transaction that is open."""
+    """Brings `calls` and `shared_calls` up to date inside an open transaction."""
 
     def __init__(self, connection: RowWriter) -> None:
         self._connection = connection
@@ -41,14 +41,14 @@ class CallPairs:
         """The passages of results that were written before their call, which a batch has added or taken away."""
 
     def drop(self, records: str, *values: int | str) -> None:
-        """Leave out the calls and results of records, given by a statement, that are about to be deleted."""
+        """Remove the calls and results of records, selected by a statement, that are about to be deleted."""
         statement = f"select distinct call from blocks where call is not null and record in ({records})"  # noqa: S608
         self._changed.update(call for (call,) in select(self._connection, statement, values))
         statement = f"delete from calls where id in (select id from blocks where record in ({records}))"  # noqa: S608
         self._connection.execute(statement, values)
 
     def find(self, batch: Batch, ids: NewIds, lost: set[str]) -> None:
-        """Look which calls of a batch, and which of those that are `lost`, have passages outside of it."""
+        """Find the calls of a batch, and the `lost` ones, that have passages outside of the batch."""
         added = {block.call for block in batch.blocks if block.call}
         calls = {block.call for block in batch.blocks if block.call and block.role == Role.INPUT} | lost
         last = ids.first_block + len(batch.blocks) - 1
@@ -60,7 +60,7 @@ class CallPairs:
                     self.early_results.append(number)
 
     def pair(self, batch: Batch, ids: NewIds) -> None:
-        """Pair what a batch has added, and pair again what it has changed."""
+        """Pair the calls that a batch has added, and pair those again that it has changed."""
         added = any(block.call for block in batch.blocks)
         last = ids.first_block + len(batch.blocks) - 1
         for some in parts(self._changed):
@@ -87,14 +87,14 @@ class CallPairs:
         for name, call in calls.items():
             result = results.get(name)
             if result is None:
-                told: tuple[int | str | None, ...] = (None, None, None, None)
+                result_values: tuple[int | str | None, ...] = (None, None, None, None)
             else:
                 took = None if call.time is None or result.time is None else result.time - call.time
-                told = (took, result.id, result.state, result.size)
+                result_values = (took, result.id, result.state, result.size)
                 if result.file != call.file:
                     shared.add(name)
             if name not in shared:
-                pairs.append((call.id, call.file, call.is_sidechain, call.time, call.tool, call.size, *told))
+                pairs.append((call.id, call.file, call.is_sidechain, call.time, call.tool, call.size, *result_values))
         self._connection.executemany(INSERT, pairs)
         self._connection.executemany(INSERT_SHARED, [(name,) for name in shared & calls.keys()])
 
@@ -124,7 +124,7 @@ insert into calls (id, file, sidechain, time, tool, size, took, result, state, r
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_SHARED: Final = "insert into shared_calls (call) values (?)"
-# A call without an id has no result that could be found.
+# A call without an id has no result that could be matched.
 INSERT_NAMELESS: Final = """
 insert into calls (id, file, sidechain, time, tool, size)
 select b.id, r.file, r.sidechain, r.time, b.tool, b.size from blocks b join records r on r.id = b.record

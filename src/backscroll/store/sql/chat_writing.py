@@ -12,7 +12,7 @@ from backscroll.store.sql.statements import RowWriter, array, select
 
 
 class WrittenChat(NamedTuple):
-    """A chat as it was written before."""
+    """A chat as it was before the batch."""
 
     id: int
     name: str
@@ -23,7 +23,7 @@ class WrittenChat(NamedTuple):
 
     @property
     def entitled(self) -> tuple[str, int | None, int | None]:
-        """What identifies the passage of its title."""
+        """The values that identify the passage of the title."""
         return self.title, self.started, self.title_file
 
 
@@ -34,14 +34,16 @@ class ChatWriter:
         self._connection, self._batch, self._ids = connection, batch, ids
         self.has_deleted = False
         """Whether passages were deleted: titles that have changed."""
+        self.regrouped: set[int] = set()
+        """The chats that were written, and those that lost files to others."""
         self.may_adopt = bool(batch.new_files or batch.emptied or batch.removed or batch.archived or batch.links)
-        """Whether a spilled tool result may have got its chat, or another."""
+        """Whether a spilled tool result may belong to a chat now, or to another one."""
 
     def write(self) -> None:
-        """All of them."""
+        """Write all chats of the batch."""
         batch = self._batch
-        found = self._all(WRITTEN, array(batch.stale_chats)) if batch.stale_chats else []
-        left = {chat.id: chat for chat in (WrittenChat(*row) for row in found)}
+        rows = self._all(WRITTEN, array(batch.stale_chats)) if batch.stale_chats else []
+        left = {chat.id: chat for chat in (WrittenChat(*row) for row in rows)}
         names = {chat.name: chat for chat in left.values()}
         chats: list[tuple[int, WrittenChat | None, ChatChange]] = []
         for change in batch.chats:
@@ -53,6 +55,7 @@ class ChatWriter:
         if self.may_adopt:
             self._many(PLACE_RESULTS, [(number, number, number) for number, _, _ in chats])
         self._write_chats(chats)
+        self.regrouped.update(number for number, _, _ in chats)
         self._mark_records([change for _, _, change in chats])
         gone = list(left.values())
         self._many("update files set chat = null where chat = ?", [(chat.id,) for chat in gone])
@@ -60,13 +63,14 @@ class ChatWriter:
         self._many("delete from chats where id = ?", [(chat.id,) for chat in gone])
 
     def _place_files(self, places: dict[int, int]) -> None:
-        """Note which chat each file is part of."""
+        """Set the chat of each file."""
         if not places:
             return
         before = dict(
             self._all("select id, chat from files where id in (select value from json_each(?))", array(places))
         )
         moved = [(chat, file) for file, chat in places.items() if before[file] != chat]
+        self.regrouped.update(chat for _, file in moved if (chat := before[file]) is not None)
         self._many("update files set chat = ? where id = ?", moved)
         self.may_adopt |= bool(moved)
 
@@ -77,14 +81,14 @@ class ChatWriter:
         titles: list[tuple[int, int]] = []
         renamed: list[WrittenChat] = []
         for number, before, change in chats:
-            file = min(map(self._ids.file, change.files))
+            file = self._ids.file(change.files[0])  # the oldest session, whatever was read first
             block = before.title_block if before else None
             if before is None or block is None or before.entitled != _entitled(change, file):
                 # The identity of the passage of its title has changed.
                 renamed += [before] if before else []
                 block = self._ids.new_block()
                 titles.append((block, number))
-            values = (*_columns(change), block, file, machines.get(number), number, number, number)
+            values = (*_columns(change), block, file, machines.get(number), number)
             (known if before else fresh).append((*values, number))
         self._many(INSERT_CHAT, fresh)
         self._many(UPDATE_CHAT, known)
@@ -92,11 +96,11 @@ class ChatWriter:
         self._many("insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", titles)
 
     def _machines(self, chats: Iterable[int]) -> dict[int, str]:
-        """The machines of each chat."""
-        found: dict[int, list[str]] = defaultdict(list)
+        """Return the machines of each chat."""
+        by_chat: dict[int, list[str]] = defaultdict(list)
         for chat, machine in self._all(MACHINES, array(chats)):
-            found[chat].append(machine)
-        return {chat: _lines(machines) for chat, machines in found.items()}
+            by_chat[chat].append(machine)
+        return {chat: _lines(machines) for chat, machines in by_chat.items()}
 
     def _delete_titles(self, chats: Iterable[WrittenChat]) -> None:
         blocks = [(chat.title_block,) for chat in chats if chat.title_block is not None]
@@ -105,22 +109,22 @@ class ChatWriter:
         self._many("delete from blocks where id = ?", blocks)
 
     def _mark_records(self, changes: list[ChatChange]) -> None:
-        """Mark the records that were taken back, and those that are copies of others."""
+        """Mark abandoned records, and records that are copies of others."""
         if not changes:
             return
         file = self._ids.file
-        files = array(file(one) for change in changes for one in change.files)
-        abandoned = {(file(one), at) for change in changes for one, at in change.abandoned}
+        files = array(file(number) for change in changes for number in change.files)
+        abandoned = {(file(number), at) for change in changes for number, at in change.abandoned}
         originals = {
-            (file(one), at): original for change in changes for (one, at), original in change.originals.items()
+            (file(number), at): original for change in changes for (number, at), original in change.originals.items()
         }
         was_abandoned: set[tuple[int, int]] = set()
         were: dict[tuple[int, int], str] = {}
-        for one, at, original in self._all(MARKED, files, files):
+        for number, at, original in self._all(MARKED, files, files):
             if original is None:
-                was_abandoned.add((one, at))
+                was_abandoned.add((number, at))
             else:
-                were[one, at] = original
+                were[number, at] = original
         for value, marked in (("true", abandoned - was_abandoned), ("false", was_abandoned - abandoned)):
             self._many(f"update records set abandoned = {value} where {RECORD}", marked)  # noqa: S608
         self._many(
@@ -162,7 +166,7 @@ def _columns(change: ChatChange) -> tuple[Any, ...]:
 
 
 def _lines(values: Iterable[str]) -> str:
-    """Searchable names, one per line."""
+    """Return names as searchable text, one per line."""
     return "".join(f"\n{value}" for value in values) + "\n"
 
 
@@ -188,21 +192,16 @@ COLUMNS: Final = (
     "name", "title", "project", "started", "last_active", "silent", "models", "git_branches", "files_touched", "tags",
     "branches", "overview", "title_block", "title_file",
 )  # fmt: skip
-# Made of its files and of what was counted in them.
-SUMS: Final = {
-    "archived": "(select coalesce(min(case when archived then 1 else 0 end), 0) = 1 from files"
-    " where chat = ? and kind = 'session')",
-    "tokens": "(select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)"
-    " from files f join spent s on s.file = f.id where f.chat = ?)",
-    "cost": "(select sum(s.cost) from files f join spent s on s.file = f.id"
-    " where f.chat = ? and s.messages > s.unpriced)",
-}
+# Computed from the chat's files; `chat_sums` writes the sums of what was counted in them.
+ARCHIVED: Final = (
+    "(select coalesce(min(case when archived then 1 else 0 end), 0) = 1 from files where chat = ? and kind = 'session')"
+)
 INSERT_CHAT: Final = (
-    f"insert into chats ({', '.join((*COLUMNS, 'machines', *SUMS))}, id)"  # noqa: S608 - no values in it
-    f" values ({', '.join(('?',) * len(COLUMNS))}, coalesce(?, ''), {', '.join(SUMS.values())}, ?)"
+    f"insert into chats ({', '.join(COLUMNS)}, machines, archived, id)"  # noqa: S608 - no values in it
+    f" values ({', '.join(('?',) * len(COLUMNS))}, coalesce(?, ''), {ARCHIVED}, ?)"
 )
 UPDATE_CHAT: Final = (
     f"update chats set {', '.join(f'{name} = ?' for name in COLUMNS)}, machines = coalesce(?, machines),"  # noqa: S608
-    f" {', '.join(f'{name} = {value}' for name, value in SUMS.items())} where id = ?"
+    f" archived = {ARCHIVED} where id = ?"
 )
 DELETE_WORDS: Final = "insert into deleted (block) values (?) on conflict do nothing"

@@ -1,5 +1,6 @@
 """Chats in SQL: listing them, finding one by id, and filtering by the fields of a query."""
 
+import unicodedata
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,9 +11,11 @@ from backscroll.store.sql.saved_files import decode_overview
 from backscroll.store.sql.statements import ScopedRows, array
 
 Condition = tuple[str, list[Any]]
-"""A condition on `chats c`, and the values bound in it."""
-COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost, c.machines"
+"""A condition on `chats c`, and its bound values."""
+COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost, c.machines, c.unrecorded_tokens, c.unrecorded_cost"
 ALL: Final = 1 << 62
+LAST: Final = "\U0010ffff"
+"""A character that sorts after any character of an id."""
 ORDERS: Final = {
     "newest": "c.last_active desc nulls last, c.name desc",
     "oldest": "coalesce(c.started, c.last_active) nulls last, c.name",
@@ -32,7 +35,7 @@ class ChatRows:
         self._scope = rows.scope
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
-        """The chats that match the fields of a query and have its words in their titles."""
+        """Return the chats that match the fields of a query and have its words in their titles."""
         where, values = self.condition(query.root) if query else ("true", [])
         return self._read(
             f"select {COLUMNS} from chats c where not c.silent and {where}"  # noqa: S608
@@ -41,53 +44,53 @@ class ChatRows:
         )
 
     def count(self, query: Query | None) -> int:
-        """How many chats match."""
+        """Return the number of chats that match."""
         where, values = self.condition(query.root) if query else ("true", [])
         statement = f"select count(*) from chats c where not c.silent and {where}"  # noqa: S608
         return int(next(iter(self._visible.execute(statement, values)))[0])
 
     def of(self, chats: list[int]) -> dict[int, StoredChat]:
-        """These chats."""
+        """Return the chats with these ids."""
         if not chats:
             return {}
-        found = self._read(
+        stored = self._read(
             f"select {COLUMNS} from chats c where c.id in (select value from json_each(?))",  # noqa: S608
             [array(chats)],
         )
-        return {chat.key: chat for chat in found}
+        return {chat.key: chat for chat in stored}
 
     def find(self, name: str) -> list[StoredChat]:
-        """Chats whose id (or a session, message or agent id in them) starts with `name`."""
-        lower, upper = name, name + "\U0010ffff"
+        """Return chats whose id (or a session, message or agent id in them) starts with `name`."""
+        lower, upper = name, name + LAST
         return self._read(
             f"select {COLUMNS} from chats c where c.id in ({FIND}) order by {ORDERS['newest']}",  # noqa: S608
             [lower, upper] * FIND.count("between"),
         )
 
     def named(self, names: list[str]) -> list[StoredChat]:
-        """The chats with these ids, or with sessions of these ids."""
-        given = array(names)
-        found = self._read(f"select {COLUMNS} from chats c where c.id in ({NAMED})", [given, given])  # noqa: S608
-        asked = set(names)
-        return [chat for chat in found if not asked.isdisjoint((chat.overview.id, *chat.overview.sessions))]
+        """Return the chats with these ids, or with sessions of these ids."""
+        bound_names = array(names)
+        stored = self._read(f"select {COLUMNS} from chats c where c.id in ({NAMED})", [bound_names, bound_names])  # noqa: S608
+        wanted = set(names)
+        return [chat for chat in stored if not wanted.isdisjoint((chat.overview.id, *chat.overview.sessions))]
 
     def files(self, part: Part) -> list[int]:
-        """The files of the chats that match part of a query."""
+        """Return the files of the chats that match part of a query."""
         where, values = self.condition(part)
-        found = self._visible.execute(
+        rows = self._visible.execute(
             f"select f.id from files f where f.chat in (select c.id from chats c where {where})",  # noqa: S608
             values,
         )
-        return [number for (number,) in found]
+        return [number for (number,) in rows]
 
     def visible_files(self) -> list[int] | None:
-        """The files that may be seen; None if these are all."""
+        """Return the visible files; None if all files are visible."""
         if self._visible.is_everything:
             return None
         return [number for (number,) in self._visible.execute("select id from files")]
 
     def condition(self, part: Part) -> Condition:
-        """The part of a query that SQL can answer: fields of chats, and words as parts of their titles."""
+        """Return the condition for the part of a query that SQL can answer: fields of chats, and words in titles."""
         if isinstance(part, (All, Either)):
             conditions = [self.condition(inner) for inner in part.parts]
             word = " and " if isinstance(part, All) else " or "
@@ -97,7 +100,7 @@ class ChatRows:
             text, values = self.condition(part.part)
             return f"not coalesce({text}, false)", values
         if isinstance(part, (Word, Phrase)):
-            return "c.title like ? escape '\\'", [_like(part.text)]
+            return self._contains("c.title", part.text)
         if isinstance(part, Field):
             return self._field(part)
         return "true", []
@@ -115,35 +118,52 @@ class ChatRows:
             return self._state(text)
         if field.name == "tag":
             sessions = self._scope.tagged.get(text.lower(), frozenset())
-            return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", array(sorted(sessions))]
+            tagged, values = self._contains("c.tags", f"\n{text}\n")
+            return f"({tagged} or {HAS_SESSION})", [*values, array(sorted(sessions))]
         if field.name in ("branch", "model", "file", "machine"):
             columns = {"branch": "git_branches", "model": "models", "file": "files_touched", "machine": "machines"}
-            name = columns[field.name]
-            return IN_LINES.format(name), [f"%\n{_exactly(text)}\n%" if field.comparison == "==" else _like(text)]
+            name = f"c.{columns[field.name]}"
+            return self._contains(name, f"\n{text}\n" if field.comparison == "==" else text)
         if field.name == "owner":
             return self._owner(text.lower())
         if field.name in ("session", "chat"):
             column = "f.session" if field.name == "session" else "c.name"
-            where = f"{column} between ? and ?"
+            where = f"({column} between ? and ? or {column} between ? and ?)"
             if field.name == "session":
                 where = f"c.id in (select f.chat from files f where {where})"  # noqa: S608
-            return where, [text.lower(), text.lower() + "\U0010ffff"]
+            return where, [text.lower(), text.lower() + LAST, text, text + LAST]
         if field.name == "project" and field.comparison == "==":
             return "c.project = ?", [text]
         if field.name == "project":
-            return PROJECT, [_like(text)] * 2
+            own, values = self._contains("c.project", text)
+            other, more = self._contains("f.project", text, "files f")
+            return f"({own} or c.id in (select f.chat from files f where {other}))", [*values, *more]  # noqa: S608
         if field.name == "title":
-            return "c.title like ? escape '\\'", [_exactly(text) if field.comparison == "==" else _like(text)]
+            return self._contains("c.title", text, is_whole=field.comparison == "==")
         return "true", []  # a message field does not filter a list of chats
 
-    def _owner(self, name: str) -> Condition:
-        """Whose a chat is, by its machines: on a team server their names begin with the handle of their person.
+    def _contains(self, column: str, text: str, table: str = "chats c", *, is_whole: bool = False) -> Condition:
+        """Return the condition that a column contains a text, or is that text, regardless of case and of how accents
+        are written.
 
-        Which chats of others there are is not for a store to decide: for it, all are the asker's.
+        The engines do so for ASCII only, and differ in the rest.
+        """
+        if text.isascii():
+            return f"{column} like ? escape '\\'", [_exactly(text) if is_whole else _like(text)]
+        wanted = _folded(text)
+        rows = self._visible.execute(f"select distinct {column} from {table} where {column} is not null")  # noqa: S608
+        accepted = [value for (value,) in rows if (_folded(value) == wanted if is_whole else wanted in _folded(value))]
+        return f"{column} in (select value from json_each(?))", [array(accepted)]  # noqa: S608
+
+    def _owner(self, name: str) -> Condition:
+        """Return the condition on the owner of a chat, by machine: on a team server their names begin with the person's
+        handle.
+
+        A store does not decide which chats of others there are: for it, all are the reader's.
         """
         if name in EVERYONE:
             return "true", []
-        return IN_LINES.format("machines"), [f"%\n{_exactly(name)}/%"]
+        return self._contains("c.machines", f"\n{name}/")
 
     def _state(self, name: str) -> Condition:
         if name in ("live", "pinned"):
@@ -159,10 +179,10 @@ class ChatRows:
         return ERRORS, []
 
     def _read(self, statement: str, values: list[Any]) -> list[StoredChat]:
-        found = self._visible.execute(statement, values)
+        rows = self._visible.execute(statement, values)
         return [
-            StoredChat(number, decode_overview(overview), bool(archived), tokens, cost, _names(machines))
-            for number, overview, archived, tokens, cost, machines in found
+            StoredChat(number, decode_overview(overview), bool(archived), tokens, cost, _names(machines), *more)
+            for number, overview, archived, tokens, cost, machines, *more in rows
         ]
 
 
@@ -174,6 +194,10 @@ def _comparison(field: Field) -> str:
     return {"=": "=", ">": ">", "<": "<", ">=": ">=", "<=": "<="}[field.comparison]
 
 
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
 def _like(text: str) -> str:
     return f"%{_exactly(text)}%"
 
@@ -183,11 +207,7 @@ def _exactly(text: str) -> str:
 
 
 EVERYONE: Final = ("me", "team", "org")
-IN_LINES: Final = "c.{} like ? escape '\\'"
 HAS_SESSION: Final = "c.id in (select f.chat from files f where f.session in (select value from json_each(?)))"
-PROJECT: Final = (
-    "(c.project like ? escape '\\' or c.id in (select f.chat from files f where f.project like ? escape '\\'))"
-)
 ERRORS: Final = (
     "exists (select 1 from files f join records r on r.file = f.id join blocks b on b.record = r.id"
     " where f.chat = c.id and b.state = 'error')"
@@ -207,4 +227,4 @@ TITLE_TEXT: Final = """
 coalesce((select case when replace(p.text, rtrim(c.title, '…'), '') <> p.text then p.text end from records p
   where p.file = c.title_file and p.text is not null order by p.number limit 1), c.title)
 """
-"""What is searched as the title of chat `c`: where its title is taken from how its first prompt begins, all of that."""
+"""The text that is searched as the title of chat `c`: the whole first prompt if the title is its beginning."""

@@ -1,9 +1,9 @@
 """Count tokens and costs: each answer once in the whole library, however many rows and files repeat it.
 
 `counted` has one row for each answer, `spent` the sums by quarter of an hour, file and model. Nearly every answer is in
-one file only, and then `counted` says all there is; `shared_answers` has the others as each of their files has them,
-so that they can be counted again without one of them. All follow the rows in the same transaction, at a cost that
-follows what changed.
+one file only, and then `counted` is complete; `shared_answers` has the others as each of their files has them, so that
+they can be counted again without one of them. All follow the rows in the same transaction, at a cost proportional to
+what changed.
 """
 
 from collections import defaultdict
@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from backscroll.store.batches import Batch, UsageColumns
 from backscroll.store.prices import AnswerPrice, CountedAnswer
+from backscroll.store.sql.chat_sums import renew_all_chat_sums
 from backscroll.store.sql.new_ids import NewIds
 from backscroll.store.sql.statements import RowWriter, array, select
+from backscroll.store.sql.unrecorded import renew_all_unrecorded
 
 Answers = dict[str, dict[int, CountedAnswer]]
 """Answers by message and file."""
@@ -21,19 +23,28 @@ Deltas = dict[tuple[Any, ...], list[int]]
 """Changes of `spent`: sums by key."""
 AT_ONCE: Final = 5_000
 QUARTER: Final = 900 * 1_000_000
-"""A quarter of an hour: every time zone's days begin with one."""
+"""A quarter of an hour: in every time zone, days begin with one."""
 
 MAX_DOLLARS: Final = 10**6
-"""No answer costs more."""
+"""The highest cost of an answer."""
+
+
+COUNTED_AS: Final = "2"
+"""Increased when sums of older versions have to be recomputed."""
+
+
+def rules_of(fingerprint: str) -> str:
+    """Return the version and prices of a store's sums: sums with other rules are to be recomputed."""
+    return f"{COUNTED_AS} {fingerprint}"
 
 
 def unpriced(_: CountedAnswer) -> int | None:
-    """No price for anything."""
+    """Return no price for any answer."""
     return None
 
 
 class Counting:
-    """Brings the counts up to date inside a transaction that is open."""
+    """Brings the counts up to date inside an open transaction."""
 
     def __init__(self, connection: RowWriter, price: AnswerPrice) -> None:
         self._connection = connection
@@ -41,9 +52,13 @@ class Counting:
         self._dropped: set[int] = set()
         self._touched: set[str] = set()
         self._added: Answers = {}
+        self.changed_files: set[int] = set()
+        """The files whose sums have changed."""
+        self.changed_answers: dict[int, int] = {}
+        """The files with a changed answer, each with the time of the earliest."""
 
     def drop(self, files: Iterable[int]) -> None:
-        """Remove what these files have contributed so far."""
+        """Remove the counts of these files."""
         for file in files:
             self._dropped.add(file)
             self._touched.update(name for (name,) in select(self._connection, MESSAGES, (file, file)))
@@ -59,7 +74,7 @@ class Counting:
             answers[file] = _merge_rows(answers[file], answer, 1) if file in answers else answer
 
     def count(self) -> None:
-        """Count what changed."""
+        """Count all changed answers again."""
         touched = sorted(self._touched | self._added.keys())
         deltas: Deltas = defaultdict(lambda: [0] * SUMS)
         for at in range(0, len(touched), AT_ONCE):
@@ -69,6 +84,7 @@ class Counting:
                 files = answers.setdefault(message, {})
                 for file, answer in self._added.get(message, {}).items():
                     files[file] = _merge_rows(files[file], answer, 1) if file in files else answer
+                self._note_changed(files)
             shared = [files for message in some if len(files := answers[message]) > 1]
             places = self._places({file for files in shared for file in files})
             fresh = [self._priced(_merge_files(answers[message], places)) for message in some if answers[message]]
@@ -76,7 +92,9 @@ class Counting:
             self._connection.executemany(INSERT_SHARED, [answer for files in shared for answer in files.values()])
             for counted in fresh:
                 _add(deltas, counted, 1)
-        self._connection.executemany(ADD, [(*key, *sums) for key, sums in deltas.items() if any(sums)])
+        changed = [(*key, *sums) for key, sums in deltas.items() if any(sums)]
+        self._connection.executemany(ADD, changed)
+        self.changed_files.update(row[FILE] for row in changed)
         if deltas:
             self._connection.executemany(
                 "delete from spent where quarter = ? and file = ? and agent = ? and model = ? and speed = ?"
@@ -95,9 +113,11 @@ class Counting:
         for row in rows:
             _add(deltas, row, 1)
         self._connection.executemany(ADD, [(*key, *sums) for key, sums in deltas.items()])
+        renew_all_unrecorded(self._connection, self._price)
+        renew_all_chat_sums(self._connection)
 
     def _take(self, messages: list[str], deltas: Deltas) -> Answers:
-        """Take out what was counted of these messages; gives it by file, without the files that are dropped."""
+        """Remove the counts of these messages, and return them by file, without the dropped files."""
         keys = array(messages)
         answers: Answers = {}
         shared = []
@@ -115,15 +135,22 @@ class Counting:
                 answers[row[0]][row[1]] = CountedAnswer(*row)
             self._connection.execute(f"delete from shared_answers where message in ({LISTED})", (keys,))  # noqa: S608
         for files in answers.values():
+            self._note_changed(files)
             for file in self._dropped & files.keys():
                 del files[file]
         return answers
 
+    def _note_changed(self, files: Mapping[int, CountedAnswer]) -> None:
+        """Record the files with a changed answer: all files that repeat it."""
+        time = min((answer.time for answer in files.values() if answer.time is not None), default=0)
+        for file in files:
+            self.changed_answers[file] = min(time, self.changed_answers.get(file, time))
+
     def _places(self, files: set[int]) -> dict[int, tuple[bool, str]]:
-        """What decides between files that have an answer of the same time: whether an agent wrote it, and its name."""
+        """Return the keys that decide between files with an answer of the same time: agent or not, and file name."""
         statement = f"select id, agent is not null, source from files where id in ({LISTED})"  # noqa: S608
-        found = select(self._connection, statement, (array(files),)) if files else []
-        return {file: (bool(is_agent), source) for file, is_agent, source in found}
+        rows = select(self._connection, statement, (array(files),)) if files else []
+        return {file: (bool(is_agent), source) for file, is_agent, source in rows}
 
     def _priced(self, row: CountedAnswer) -> CountedAnswer:
         return row._replace(cost=self._price(row))
@@ -139,19 +166,19 @@ def _answer(usage: UsageColumns, file: int, time: int | None, *, is_agent: bool)
 
 
 def _nanodollars(reported: float | None) -> int | None:
-    """A valid amount; 0 for anything else, which would spoil every sum."""
+    """Return a valid amount in nanodollars; 0 for anything else, which would spoil every sum."""
     if reported is None:
         return None
     return int(reported * 1e9 + 0.5) if 0 <= reported <= MAX_DOLLARS else 0
 
 
 def _moment(answer: CountedAnswer) -> tuple[bool, int]:
-    """The sort key of a row's time; rows without a time come last."""
+    """Return the sort key of a row's time; rows without a time come last."""
     return answer.time is None, answer.time or 0
 
 
 def _merge_rows(one: CountedAnswer, other: CountedAnswer, files: int) -> CountedAnswer:
-    """Two rows of an answer as one: the first by time tells where and when, and of every field the most counts."""
+    """Merge two rows of an answer: place and time from the earlier row, and the maximum of every other field."""
     first = other if _moment(other) < _moment(one) else one
     return CountedAnswer(
         one.message, first.file, first.agent, first.time, first.model,
@@ -166,7 +193,7 @@ def _merge_rows(one: CountedAnswer, other: CountedAnswer, files: int) -> Counted
 
 
 def _merge_files(answers: Mapping[int, CountedAnswer], places: Mapping[int, tuple[bool, str]]) -> CountedAnswer:
-    """An answer as all files have it; of files with the same time, always the same one comes first."""
+    """Merge an answer over all files; of files with the same time, always the same one comes first."""
     if len(answers) == 1:
         return next(iter(answers.values()))
     first, *others = sorted(answers.values(), key=lambda answer: (*_moment(answer), places[answer.file]))
@@ -211,6 +238,8 @@ SUM_COLUMNS: Final = (
     "web_fetches", "placeholders", "cost", "unpriced", "reported_cost", "records", "copies",
 )  # fmt: skip
 SETTING: Final = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in SUM_COLUMNS)
+FILE: Final = 1
+"""The index of the file in a key."""
 KEYS: Final = "quarter, file, agent, model, speed, version, git_branch"
 PLACES: Final = ", ".join("?" * (7 + SUMS))
 ADD: Final = (

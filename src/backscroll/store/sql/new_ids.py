@@ -1,4 +1,4 @@
-"""The ids of what is new in a batch."""
+"""The ids of the new rows of a batch."""
 
 from backscroll.store.batches import Batch
 
@@ -7,7 +7,7 @@ class NewIds:
     """Turns the numbers of a batch into ids, inside the transaction that writes it: the next writer sees them taken."""
 
     def __init__(self, batch: Batch, *, last_file: int, last_record: int, last_block: int, last_chat: int) -> None:
-        """`last_…` are the highest ids that were ever given, also to rows that were deleted since."""
+        """Continue after the `last_…` ids: the highest that were ever given, also to rows deleted since."""
         self.last_file_before = last_file
         self.last_file = last_file + batch.new_files
         self.first_record = last_record + 1
@@ -17,15 +17,15 @@ class NewIds:
         self.last_chat = last_chat
 
     def file(self, number: int) -> int:
-        """The id of a file; one that was known already has it for its number."""
+        """Return the id of a file; the number of an existing file is its id."""
         return self.last_file_before - number if number < 0 else number
 
     def new_block(self) -> int:
-        """The id of another passage, after those of the batch."""
+        """Return the id of another passage, after those of the batch."""
         self.last_block += 1
         return self.last_block
 
     def new_chat(self) -> int:
-        """The id of another chat."""
+        """Return the id of another chat."""
         self.last_chat += 1
         return self.last_chat

@@ -1,4 +1,4 @@
-"""Rows that point to others which are not there."""
+"""Rows that point to rows which do not exist."""
 
 from typing import Final
 
@@ -6,13 +6,13 @@ from backscroll.store.sql.statements import RowReader, select
 
 
 def orphans(rows: RowReader) -> list[str]:
-    """What is wrong, with how many rows; empty if nothing is."""
-    found = []
+    """Return the kinds of orphans with their number of rows; empty if there are none."""
+    problems = []
     for what, statement in ORPHANS.items():
         count = select(rows, statement)[0][0]
         if count:
-            found.append(f"{count:,} {what}")
-    return found
+            problems.append(f"{count:,} {what}")
+    return problems
 
 
 ORPHANS: Final = {

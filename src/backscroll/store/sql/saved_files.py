@@ -1,4 +1,4 @@
-"""The files that were read, and their saved transcripts."""
+"""The indexed files, and their saved transcripts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -28,43 +28,43 @@ class SavedFiles:
         self._readable = rows
 
     def known(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by id: these, or all."""
+        """Return the indexed files, by id: those among `sources`, or all."""
         if sources is None:
-            found = self._readable.execute(FILES)
+            rows = self._readable.execute(FILES)
         else:
             some = " where source in (select value from json_each(?))"
-            found = self._readable.execute(FILES + some, (array(sources),))
-        return {file.source: file for file in map(_indexed, found)}
+            rows = self._readable.execute(FILES + some, (array(sources),))
+        return {file.source: file for file in map(_indexed, rows)}
 
     def of_chat(self, chat: int) -> list[IndexedFile]:
-        """The files of a chat."""
+        """Return the files of a chat."""
         return list(map(_indexed, self._readable.execute(FILES + " where chat = ? order by id", (chat,))))
 
     def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
-        """The saved transcripts of these chats, by file."""
+        """Yield the saved transcripts of these chats, by file."""
         for chat in chats:
-            found = self._all(
+            saved = self._all(
                 "select id, source, path, session, agent, state from files where chat = ? and state is not null"
                 " order by id",
                 chat,
             )
-            for number, source, path, session, agent, state in found:
+            for number, source, path, session, agent, state in saved:
                 source, path = readable(source), readable(path)
-                # Only a file that is not an earlier version goes on: there its path is what rows are named after.
+                # Only a file that is not an earlier version continues: rows are named after its path.
                 place = TranscriptPlace(source, session, agent, path, path)
                 yield number, restore(place, state, self._rows(number, source))
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles of the rows of these files, by row and by the file that has the title."""
+        """Return the titles of the rows of these files, by row and by the file that has the title."""
         return self._titles("t.row in (select uuid from records where file in (select value from json_each(?)))", files)
 
     def titles_in(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The same, for files with very many rows: it scans all titles instead."""
+        """Return the titles of rows as `titles` does, for files with very many rows: it scans all titles instead."""
         where = "exists (select 1 from records r where r.uuid = t.row and r.file in (select value from json_each(?)))"
         return self._titles(where, files)
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles of these rows, by row and by the file that has the title."""
+        """Return the titles of these rows, by row and by the file that has the title."""
         return self._titles("t.row in (select value from json_each(?))", rows)
 
     def _titles(self, where: str, keys: Iterable[Any]) -> dict[str, dict[str, str]]:
@@ -78,9 +78,10 @@ class SavedFiles:
     def _rows(self, file: int, source: str) -> Iterator[Row]:
         calls: dict[int, list[RowCall]] = defaultdict(list)
         results: dict[int, list[str]] = defaultdict(list)
-        for record, role, call, tool, touched, detail in self._readable.execute(
-            "select b.record, b.role, b.call, b.tool, b.file, b.detail from blocks b join records r on r.id = b.record"
-            " where r.file = ? and b.role in ('input', 'output') order by b.id",
+        failed: dict[int, list[str]] = defaultdict(list)
+        for record, role, call, tool, touched, detail, state in self._readable.execute(
+            "select b.record, b.role, b.call, b.tool, b.file, b.detail, b.state from blocks b"
+            " join records r on r.id = b.record where r.file = ? and b.role in ('input', 'output') order by b.id",
             (file,),
         ):
             if role == "input":
@@ -89,12 +90,14 @@ class SavedFiles:
                 calls[record].append(RowCall(call or "", tool or "", changed, known.agent, known.todo))
             elif call:
                 results[record].append(call)
+                if state not in (None, "done"):
+                    failed[record].append(call)
         before: str | None = None
         for (
             record, number, uuid, parent, kind, time, sidechain, message, model, text, session, origin,
         ) in self._readable.execute(
             "select id, number, uuid, parent, kind, time, sidechain, message, model, text, forked_session,"
-            " forked_uuid from records where file = ? and kind <> 'outside' order by number",
+            " forked_uuid from records where file = ? and kind <> 'outside' order by number, id",
             (file,),
         ):  # fmt: skip
             uuid, parent = readable(uuid), before if parent == ROW_BEFORE else parent
@@ -111,6 +114,7 @@ class SavedFiles:
                 model,
                 readable(text) if text else "",
                 tuple(results[record]) if kind == "tool-result" and record in results else (),
+                tuple(failed[record]) if kind == "tool-result" and record in failed else (),
                 tuple(calls[record]) if record in calls else (),
                 session,
                 origin,
@@ -124,7 +128,7 @@ class SavedFiles:
 
 
 def decode_overview(text: str) -> Overview:
-    """A chat's overview, as it was written."""
+    """Return a chat's overview, as it was written."""
     return OVERVIEW.decode(text)
 
 

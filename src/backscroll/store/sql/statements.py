@@ -1,7 +1,7 @@
-"""How statements are run, whatever the engine, and what is bound to them and read from them.
+"""The interface of statements, for any engine, with their parameters and rows.
 
-A statement is written in what SQLite and PostgreSQL both understand. Its parameters are `?`, or are named `:name`. A
-list is bound as one value (`array`) and read by `in (select value from json_each(?))`.
+A statement is written in SQL that SQLite and PostgreSQL both understand. Its parameters are `?`, or are named `:name`.
+A list is bound as one value (`array`) and read by `in (select value from json_each(?))`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,42 +16,42 @@ from backscroll.store.reader import Scope
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 AT_ONCE: Final = 10_000
-"""How many keys are looked up in one statement."""
+"""The number of keys looked up in one statement."""
 
 
 class StatementRows(Protocol):
-    """The rows that a statement gives."""
+    """The rows that a statement returns."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
     def fetchall(self) -> list[Any]:
-        """All of them."""
+        """Return all remaining rows."""
         ...
 
 
 class RowReader(Protocol):
-    """Runs statements: a connection, or the part of it that a scope lets see."""
+    """Runs statements: a connection, or the part of it that a scope allows."""
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> StatementRows:
-        """The rows that a statement gives."""
+        """Run a statement, and return its rows."""
         ...
 
 
 class ScopedRows(RowReader, Protocol):
-    """The rows that a scope lets see."""
+    """The rows within a scope."""
 
     @property
     def scope(self) -> Scope:
-        """What the asker may see."""
+        """The scope of the reader."""
         ...
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether nothing is hidden from the reader."""
         ...
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All statements in it see the same state."""
+        """Let all statements in it read the same state."""
         ...
 
 
@@ -64,12 +64,12 @@ class RowWriter(RowReader, Protocol):
 
 
 def select(rows: RowReader, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-    """All rows that a statement gives."""
+    """Return all rows of a statement."""
     return rows.execute(statement, values).fetchall()
 
 
 def typed(kind: type[Row], rows: list[Any]) -> list[Row]:
-    """Rows of the engine as named tuples; SQLite has no truth values, so those are made of its numbers."""
+    """Return rows of the engine as named tuples; SQLite has no booleans, so they are made of its numbers."""
     hints = get_type_hints(kind)
     flags = [at for at, name in enumerate(kind._fields) if hints[name] is bool]  # type: ignore[attr-defined]
     if flags and rows:
@@ -81,7 +81,7 @@ def typed(kind: type[Row], rows: list[Any]) -> list[Row]:
 
 
 def array(values: Iterable[Any]) -> str:
-    """Values to be bound as one, for `json_each`."""
+    """Return values as one parameter, for `json_each`."""
     listed = list(values)
     try:
         return msgspec.json.encode(listed).decode()
@@ -90,14 +90,14 @@ def array(values: Iterable[Any]) -> str:
 
 
 def parts(keys: Iterable[Any]) -> Iterator[str]:
-    """The keys as arrays, none too long."""
+    """Yield the keys as arrays of limited length."""
     ordered = list(keys)
     for at in range(0, len(ordered), AT_ONCE):
         yield array(ordered[at : at + AT_ONCE])
 
 
 def plainly(value: Any) -> Any:  # noqa: ANN401
-    """The value with every text in it as the engine takes it."""
+    """Return the value with every text in it in a form that the engine accepts."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):

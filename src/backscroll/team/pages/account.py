@@ -1,4 +1,4 @@
-"""The account of the person who asks: their password, keys for programs, and signing out."""
+"""The page about one's account: password, keys for programs, and signing out."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,18 +8,17 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.context import TeamRequest, not_found, see
-from backscroll.team.doorkeeper import MCP
 from backscroll.team.pages.parts import beside, button, field, moment_text, secret_box, table, team_document, with_copy
-from backscroll.team.pages.password_form import password_form
 from backscroll.team.pages.recovery_page import notices
-from backscroll.team.pages.sign_in_pages import guesses_of
-from backscroll.team.passwords import change_password
-from backscroll.team.people import invite_again
-from backscroll.team.rates import PER_MINUTE
-from backscroll.team.secrets import LONGEST_PASSWORD, SHORTEST_PASSWORD, is_long_enough
-from backscroll.team.sessions import ApiKey, keys_of, new_key, revoke_key
-from backscroll.team.spend import agree_to_be_named, agreed_to_be_named, shows_small_sums
+from backscroll.team.pages.requests import TeamRequest, not_found, see
+from backscroll.team.pages.sign_in_pages import failed_sign_ins_of
+from backscroll.team.people.invitations import invite_again
+from backscroll.team.people.passwords import change_password, password_of
+from backscroll.team.people.rates import PER_MINUTE
+from backscroll.team.people.secrets import LONGEST_PASSWORD, SHORTEST_PASSWORD, is_long_enough
+from backscroll.team.people.sessions import ApiKey, keys_of, new_key, revoke_key
+from backscroll.team.reading.remote_mcp import MCP
+from backscroll.team.reading.spend import agree_to_be_named, agreed_to_be_named, shows_small_sums
 
 SCOPES = {"mcp": "agents, over MCP", "read": "programs, over the HTTP API", "metrics": "metrics, for Prometheus"}
 
@@ -28,7 +27,7 @@ NOTHING_WRONG: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] = NOTHING_WRONG) -> Html:
-    """Who you are here, your password and your keys. `wrong` is about the form for the password."""
+    """Show the account: role, password, keys. `wrong` has problems with the password form, by field."""
     person = request.person
     if request.get("password") == "changed":
         notice = el("p", "Your password was changed, and your other sessions have ended.", class_="notice",
@@ -56,7 +55,7 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
         el("h2", "Password"),
         password_form(request, wrong),
         el("h2", "What you spend"),
-        _named(request),
+        _spend_choice(request),
         el("h2", "Keys"),
         el("p", "A key lets a program read your own chats and what others share with you. It cannot change anything,"
            " and works only for the purpose you choose here."),
@@ -71,35 +70,35 @@ def show(request: TeamRequest, notice: Html = NOTHING, wrong: Mapping[str, str] 
 
 
 def change_own_password(request: TeamRequest) -> Html | Response:
-    """Change the password of the person who asks; guesses at the current one count as failed sign-ins."""
+    """Change the password of the account; guesses at the current one count as failed sign-ins."""
     person = request.person
     current, new, again = (request.form.get(name, "") for name in ("current", "new", "again"))
     if not is_long_enough(new):
         return show(request, wrong={"new": f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters."})
     if new != again:
         return show(request, wrong={"again": "The new passwords are not the same."})
-    guesses = guesses_of(request, person.handle)
-    guesses.check()
+    failures = failed_sign_ins_of(request, person.handle)
+    failures.check()
     session = request.http.cookies.get(request.context.cookie, "")
     if change_password(request.connection, person, current, new, session):
         return see("/account?password=changed")
-    guesses.note_failure()
+    failures.note_failure()
     return show(request, wrong={"current": "This is not your current password."})
 
 
-def _named(request: TeamRequest) -> Html:
-    """Whether the person is listed by name in Team spend, and the button that changes it."""
+def _spend_choice(request: TeamRequest) -> Html:
+    """Say whether the person is listed by name in Team spend, with the button that changes it."""
     if request.person.handle in agreed_to_be_named(request.connection, request.person.org):
-        told = "Leads of your teams, administrators and auditors see by name what you spend."
-        return beside(told, button("/account/spend", "Stop showing it", ("agreed", "")))
+        sentence = "Leads of your teams, administrators and auditors see by name what you spend."
+        return beside(sentence, button("/account/spend", "Stop showing it", ("agreed", "")))
     if shows_small_sums(request.connection, request.person.org):
-        told = "Your organisation decided that leads, administrators and auditors see what each person spends."
-        return el("p", told)
-    told = (
+        sentence = "Your organisation decided that leads, administrators and auditors see what each person spends."
+        return el("p", sentence)
+    sentence = (
         "Leads of your teams, administrators and auditors see sums of several people. If you agree, they also see by"
         " name what you spend, to compare it with others. You can take that back at any time."
     )
-    return beside(told, button("/account/spend", "Show what I spend by name", ("agreed", "1")))
+    return beside(sentence, button("/account/spend", "Show what I spend by name", ("agreed", "1")))
 
 
 def change_named(request: TeamRequest) -> Response:
@@ -109,7 +108,7 @@ def change_named(request: TeamRequest) -> Response:
 
 
 def _provider(request: TeamRequest) -> Html:
-    """How the person signs in through the provider from now on, unless they do already."""
+    """Make the button for connecting with the provider, unless the person has done so."""
     row = request.connection.execute("select subject from person where id = %s", (request.person.id,)).fetchone()
     if request.context.oidc is None:
         return NOTHING
@@ -119,7 +118,7 @@ def _provider(request: TeamRequest) -> Html:
 
 
 def connect_provider(request: TeamRequest) -> Response:
-    """Send the person to the provider; who they are there is who they are here from then on."""
+    """Send the person to the provider, to link their account there with this one."""
     person = request.person
     if request.context.oidc is None:
         not_found()
@@ -128,7 +127,7 @@ def connect_provider(request: TeamRequest) -> Response:
 
 
 def mcp_line(request: TeamRequest, key: str) -> str:
-    """The command that connects Claude Code to this server."""
+    """Return the command that connects Claude Code to this server."""
     where = f"{request.context.url}{MCP}"
     return f'claude mcp add --transport http backscroll-team {where} --header "Authorization: Bearer {key}"'
 
@@ -141,17 +140,45 @@ def _row(key: ApiKey) -> tuple[object, ...]:
 
 
 def make_key(request: TeamRequest) -> Html:
-    """Make a key; shows it, once."""
+    """Make a key, and show it once."""
     scope = request.form.get("scope", "read")
     person = request.administrator() if scope == "metrics" else request.person
     secret = new_key(request.connection, person, request.form.get("name", ""), [scope])
-    told = "Copy it now: it will not be shown again."
+    note = "Copy it now: it will not be shown again."
     if scope == "mcp":
-        return show(request, secret_box("Run this on the machine with Claude Code:", mcp_line(request, secret), told))
-    return show(request, secret_box("Your new key:", secret, told))
+        return show(request, secret_box("Run this on the machine with Claude Code:", mcp_line(request, secret), note))
+    return show(request, secret_box("Your new key:", secret, note))
 
 
 def end_key(request: TeamRequest) -> Response:
-    """Revoke a key."""
+    """Revoke a key of the person."""
     revoke_key(request.connection, request.person, request.number("key"))
     return see("/account")
+
+
+def password_form(request: TeamRequest, wrong: Mapping[str, str]) -> Html:
+    """Make the password form, or say how the person signs in without one. `wrong` has problems by field."""
+    if why := password_of(request.connection, request.person).why_none:
+        return el("p", why)
+    return el(
+        "form",
+        el("p", "Your other sessions end when you change it. Keys and machines keep working."),
+        el("input", name="username", value=request.person.handle, autocomplete="username", hidden=True),
+        _field("Current password", "current", wrong, autocomplete="current-password"),
+        _field(f"New password, {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters", "new", wrong,
+               autocomplete="new-password", minlength=SHORTEST_PASSWORD),
+        _field("New password again", "again", wrong, autocomplete="new-password"),
+        el("button", "Change the password", class_="primary"),
+        method="post", action="/account/password", class_="column-form",
+    )  # fmt: skip
+
+
+def _field(label: str, name: str, wrong: Mapping[str, str], **attributes: str | int) -> Html:
+    problem = wrong.get(name, "")
+    problem_html = el("p", problem, class_="problem", id=f"{name}-problem") if problem else NOTHING
+    return el(
+        "div",
+        field(label, name, type="password", required=True, aria_invalid="true" if problem else None,
+              aria_describedby=f"{name}-problem" if problem else None, autofocus=bool(problem), **attributes),
+        problem_html,
+    )  # fmt: skip

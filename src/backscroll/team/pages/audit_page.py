@@ -1,4 +1,4 @@
-"""The audit log, for auditors and owners."""
+"""The page with the audit log, for auditors and owners."""
 
 import csv
 import io
@@ -6,24 +6,24 @@ import io
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.audit import broken_at, events
-from backscroll.team.context import TeamRequest, not_found
+from backscroll.team.database.audit import broken_at, events
 from backscroll.team.pages.parts import moment_text, table, team_document
+from backscroll.team.pages.requests import TeamRequest, not_found
 
 PAGE = 200
 MAX_EXPORTED = 1_000_000
 
 
 def show(request: TeamRequest) -> Html | Response:
-    """The newest events, whether the chain is whole, and everything as CSV."""
+    """Show the newest events, and whether the chain is whole; or answer with all events as CSV."""
     person = request.person if request.person.is_auditor else not_found()
     if request.get("format") == "csv":
         return _csv(request)
     before = request.get("before")
     number = int(before) if before.isdecimal() and len(before) < 18 else None
-    found = events(request.connection, person.org, before=number, limit=PAGE)
+    page = events(request.connection, person.org, before=number, limit=PAGE)
     broken = broken_at(request.connection, person.org)
-    said = (
+    chain = (
         el("p", "The hash chain is intact: no event was changed or removed.", class_="notice")
         if broken is None
         else el(
@@ -34,16 +34,15 @@ def show(request: TeamRequest) -> Html | Response:
         )
     )
     rows = [
-        (one.number, moment_text(one.at, is_exact=True), one.actor, one.action, one.about, one.detail) for one in found
+        (event.number, moment_text(event.at, is_exact=True), event.actor, event.action, event.about, event.detail)
+        for event in page
     ]
-    older = (
-        el("p", el("a", "Older events", href=f"/audit?before={found[-1].number}")) if len(found) == PAGE else NOTHING
-    )
+    older = el("p", el("a", "Older events", href=f"/audit?before={page[-1].number}")) if len(page) == PAGE else NOTHING
     return team_document(
         "Audit",
         person,
         "/audit",
-        said,
+        chain,
         el("p", el("a", "Download everything as CSV", href="/audit?format=csv", class_="button")),
         table(("#", "When", "Who", "What", "About", "Detail"), rows, "Nothing has happened yet.", "events"),
         older,
@@ -55,8 +54,16 @@ def _csv(request: TeamRequest) -> Response:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(("number", "at", "actor", "action", "about", "detail", "sha256"))
-    for one in reversed(events(request.connection, request.person.org, limit=MAX_EXPORTED)):
-        cells = (one.number, one.at.isoformat(), one.actor, one.action, one.about, one.detail, one.hash.hex())
+    for event in reversed(events(request.connection, request.person.org, limit=MAX_EXPORTED)):
+        cells = (
+            event.number,
+            event.at.isoformat(),
+            event.actor,
+            event.action,
+            event.about,
+            event.detail,
+            event.hash.hex(),
+        )
         writer.writerow(tuple(f"'{cell}" if str(cell)[:1] in "=+-@" else cell for cell in cells))
     headers = {"content-disposition": 'attachment; filename="audit.csv"'}
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

@@ -1,19 +1,19 @@
-"""The machines that send to the server."""
+"""The page about the machines that send to the server."""
 
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.terminal import size
-from backscroll.team.context import TeamRequest, see
-from backscroll.team.devices import RegisteredDevice, devices_of, revoke_device
+from backscroll.team.arrival.devices import RegisteredDevice, devices_of, revoke_device
+from backscroll.team.operating.undo_import import ask_undo
 from backscroll.team.pages.parts import button, moment_text, table, team_document, with_copy
-from backscroll.team.undo_import import ask_undo
+from backscroll.team.pages.requests import TeamRequest, see
 
 
 def show(request: TeamRequest) -> Html:
-    """The machines of the person who asks; an administrator sees those of everyone, not what they sent."""
+    """Show the machines of the person; to an administrator those of everyone, not what they sent."""
     person = request.person
-    found = devices_of(request.connection, person, of_all=person.is_administrator)
+    devices = devices_of(request.connection, person, of_all=person.is_administrator)
     command = f"backscroll connect {request.context.url}"
     approved = el(
         "p", "You approved the machine. The command in its terminal continues on its own; ",
@@ -27,7 +27,7 @@ def show(request: TeamRequest) -> Html:
         approved if request.get("connected") else NOTHING,
         table(
             ("Machine", "Connected", "Last seen", "Sent", ""),
-            (_row(one) for one in found),
+            (_row(device) for device in devices),
             "" if request.get("connected") else "No machine is connected yet.",
             numbers=("Sent",),
         ),
@@ -37,7 +37,7 @@ def show(request: TeamRequest) -> Html:
             " and nothing else.",
             class_="muted",
         )
-        if any(one.is_import for one in found)
+        if any(device.is_import for device in devices)
         else NOTHING,
         el("h2", "Connect a machine"),
         el("p", "Run this command on it. It first shows what would be sent, and sends nothing until you agree:"),
@@ -47,29 +47,35 @@ def show(request: TeamRequest) -> Html:
     )
 
 
-def _row(one: RegisteredDevice) -> tuple[object, ...]:
-    return el("strong", one.name), moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), _end(one)
+def _row(device: RegisteredDevice) -> tuple[object, ...]:
+    return (
+        el("strong", device.name),
+        moment_text(device.created),
+        moment_text(device.seen),
+        size(device.sent_bytes),
+        _end(device),
+    )
 
 
-def _end(one: RegisteredDevice) -> Html:
-    if one.undone:
-        return el("span", "import undone ", moment_text(one.undone), class_="muted")
-    if one.is_import:
-        ask = f"Undo {one.name}? This removes from the server what this import brought, and nothing else."
-        return button(f"/devices/{one.id}/undo", "Undo this import", ask=ask, about=one.name)
-    if one.revoked:
-        return el("span", "revoked ", moment_text(one.revoked), class_="muted")
-    ask = f"Revoke {one.name}? It can send nothing more until it is connected again. What it has sent stays."
-    return button(f"/devices/{one.id}/revoke", "Revoke", ask=ask, about=one.name)
+def _end(device: RegisteredDevice) -> Html:
+    if device.undone:
+        return el("span", "import undone ", moment_text(device.undone), class_="muted")
+    if device.is_import:
+        ask = f"Undo {device.name}? This removes from the server what this import brought, and nothing else."
+        return button(f"/devices/{device.id}/undo", "Undo this import", ask=ask, about=device.name)
+    if device.revoked:
+        return el("span", "revoked ", moment_text(device.revoked), class_="muted")
+    ask = f"Revoke {device.name}? It can send nothing more until it is connected again. What it has sent stays."
+    return button(f"/devices/{device.id}/revoke", "Revoke", ask=ask, about=device.name)
 
 
 def revoke(request: TeamRequest) -> Response:
-    """Revoke one."""
+    """Revoke a machine."""
     revoke_device(request.connection, request.person, request.number("device"))
     return see("/devices")
 
 
 def undo(request: TeamRequest) -> Response:
-    """Remove what an import brought."""
+    """Undo an import."""
     ask_undo(request.connection, request.person, str(request.number("device")))
     return see("/devices")

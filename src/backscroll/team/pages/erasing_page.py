@@ -1,29 +1,29 @@
-"""Retention and erasures: what is removed for good, by whom it was asked, and what must be kept."""
+"""The page about retention, erasures and legal holds."""
 
 from starlette.responses import Response
 
 from backscroll.errors import UsageError
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import plural
-from backscroll.team.context import TeamRequest, not_found, see
-from backscroll.team.erasures import Erasure, ask_erasure, erasures
-from backscroll.team.holds import Hold, holds, holds_on, place_hold, release_hold
+from backscroll.team.keeping.erasures import Erasure, ask_erasure, erasures
+from backscroll.team.keeping.holds import Hold, holds, holds_on, place_hold, release_hold
 from backscroll.team.pages.parts import button, field, moment_text, table, team_document
+from backscroll.team.pages.requests import TeamRequest, not_found, see
 from backscroll.team.pages.retention_page import retention_html
-from backscroll.team.people import Person, people, person_of
+from backscroll.team.people.accounts import Person, people, person_of
 
 HERE = "/retention"
 
 
 def show(request: TeamRequest) -> Html:
-    """How long chats are kept; below it the ledger of erasures and the holds, for those who may see them.
+    """Show retention; below it the ledger of erasures and the holds, for those who may see them.
 
-    Administrators ask for erasures; owners and auditors place holds.
+    Administrators request erasures; owners and auditors place holds.
     """
     person = request.person
     if not person.sees_erasures:
         return team_document("Retention", person, HERE, retention_html(request))
-    found = people(request.connection, person.org)
+    everyone = people(request.connection, person.org)
     return team_document(
         "Retention and erasures",
         person,
@@ -37,42 +37,46 @@ def show(request: TeamRequest) -> Html:
         ),
         table(
             ("Person", "Requested by", "Requested", "Reason", "Done"),
-            (_erasure_row(one) for one in erasures(request.connection, person.org)),
+            (_erasure_row(entry) for entry in erasures(request.connection, person.org)),
             "No one has been erased.",
         ),
-        _choice(person, found) if person.is_administrator else NOTHING,
+        _choice(person, everyone) if person.is_administrator else NOTHING,
         el("h2", "Legal holds", id="holds"),
         el("p", "Chats under a legal hold cannot be erased and do not expire."),
         table(
             ("What", "Reason", "Placed by", "Since", ""),
-            (_hold_row(person, one) for one in holds(request.connection, person.org)),
+            (_hold_row(person, entry) for entry in holds(request.connection, person.org)),
             "There are no legal holds.",
         ),
-        _hold_form(found) if person.is_auditor else NOTHING,
+        _hold_form(everyone) if person.is_auditor else NOTHING,
     )
 
 
-def _erasure_row(one: Erasure) -> tuple[object, ...]:
-    done = el("span", moment_text(one.done), f" ({plural(one.objects, 'object')})") if one.done else "in progress"
-    return el("strong", one.handle), one.asked_by, moment_text(one.asked), one.reason or "–", done
+def _erasure_row(erasure: Erasure) -> tuple[object, ...]:
+    done = (
+        el("span", moment_text(erasure.done), f" ({plural(erasure.objects, 'object')})")
+        if erasure.done
+        else "in progress"
+    )
+    return el("strong", erasure.handle), erasure.asked_by, moment_text(erasure.asked), erasure.reason or "–", done
 
 
-def _hold_row(person: Person, one: Hold) -> tuple[object, ...]:
-    what = join([el("strong", one.handle), ": ", el("code", one.chat) if one.chat else "all chats"])
-    ask = f"Release the legal hold on {one.handle}? What it covers can then be erased, and can expire."
+def _hold_row(person: Person, hold: Hold) -> tuple[object, ...]:
+    what = join([el("strong", hold.handle), ": ", el("code", hold.chat) if hold.chat else "all chats"])
+    ask = f"Release the legal hold on {hold.handle}? What it covers can then be erased, and can expire."
     end = NOTHING
     if person.is_auditor:
-        end = button(f"/holds/{one.id}/release", "Release", ask=ask, about=f"{one.handle}, {one.reason}")
-    return what, one.reason, one.placed_by, moment_text(one.placed), end
+        end = button(f"/holds/{hold.id}/release", "Release", ask=ask, about=f"{hold.handle}, {hold.reason}")
+    return what, hold.reason, hold.placed_by, moment_text(hold.placed), end
 
 
-def _options(found: list[Person]) -> list[Html]:
-    return [el("option", f"{one.handle} ({one.name})", value=one.handle) for one in found]
+def _options(people: list[Person]) -> list[Html]:
+    return [el("option", f"{person.handle} ({person.name})", value=person.handle) for person in people]
 
 
-def _choice(by: Person, found: list[Person]) -> Html:
-    """Whom to erase; the next page asks to confirm."""
-    others = [one for one in found if one.id != by.id and (one.role != "owner" or by.role == "owner")]
+def _choice(by: Person, people: list[Person]) -> Html:
+    """Make the form that chooses a person to erase; the next page asks to confirm."""
+    others = [person for person in people if person.id != by.id and (person.role != "owner" or by.role == "owner")]
     form = el(
         "form",
         el("label", el("span", "Person"), el("select", _options(others), name="handle"), class_="field"),
@@ -82,10 +86,10 @@ def _choice(by: Person, found: list[Person]) -> Html:
     return join([el("h3", "Erase someone"), form]) if others else NOTHING
 
 
-def _hold_form(found: list[Person]) -> Html:
+def _hold_form(people: list[Person]) -> Html:
     return el(
         "form",
-        el("label", el("span", "Person"), el("select", _options(found), name="handle"), class_="field"),
+        el("label", el("span", "Person"), el("select", _options(people), name="handle"), class_="field"),
         field("Chat id (empty: all their chats)", "chat"),
         field("Reason", "reason", required=True, maxlength=300),
         el("button", "Place a hold"),
@@ -94,7 +98,7 @@ def _hold_form(found: list[Person]) -> Html:
 
 
 def confirm(request: TeamRequest) -> Html:
-    """What erasing someone means, and a form that asks for their handle."""
+    """Show what erasing a person means, and a form that asks for their handle."""
     by = request.administrator()
     person = person_of(request.connection, by.org, request.get("handle"))
     held = holds_on(request.connection, person.id)
@@ -129,7 +133,7 @@ def confirm(request: TeamRequest) -> Html:
 
 
 def erase(request: TeamRequest) -> Response:
-    """Have someone erased."""
+    """Request the erasure of a person."""
     by = request.administrator()
     handle = request.form.get("handle", "")
     if request.form.get("confirm", "").strip().lower() != handle:
@@ -139,7 +143,7 @@ def erase(request: TeamRequest) -> Response:
 
 
 def hold(request: TeamRequest) -> Response:
-    """Place a hold."""
+    """Place a legal hold."""
     by = _auditor(request)
     form = request.form
     place_hold(request.connection, by, form.get("handle", ""), form.get("reason", ""), form.get("chat"))
@@ -147,7 +151,7 @@ def hold(request: TeamRequest) -> Response:
 
 
 def release(request: TeamRequest) -> Response:
-    """Release a hold."""
+    """Release a legal hold."""
     release_hold(request.connection, _auditor(request), request.number("hold"))
     return see(HERE)
 

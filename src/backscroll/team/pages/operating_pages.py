@@ -7,8 +7,11 @@ from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import size
-from backscroll.team.context import ASKER, TeamContext, TeamRequest, not_found, see
-from backscroll.team.limits import (
+from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
+from backscroll.team.pages.requests import TeamRequest, not_found, see
+from backscroll.team.people.accounts import forbids_passwords
+from backscroll.team.people.context import ASKER, TeamContext
+from backscroll.team.people.limits import (
     GIGABYTE,
     MEGABYTE,
     ORG_RATE,
@@ -19,10 +22,8 @@ from backscroll.team.limits import (
     set_limits,
     set_quota,
 )
-from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
-from backscroll.team.passwords import RECENTLY, allow_passwords, forbid_passwords
-from backscroll.team.people import forbids_passwords
-from backscroll.team.sign_in_test import SignInStep, try_sign_in
+from backscroll.team.people.passwords import RECENTLY, allow_passwords, forbid_passwords
+from backscroll.team.people.sign_in_test import SignInStep, try_sign_in
 
 JOBS = """
 select j.id, j.kind, j.about, j.created, j.due, j.tries, split_part(j.problem, ':', 1) from job j
@@ -43,11 +44,11 @@ KINDS = {
     "undo-import": "undo an import",
     "erase": "erase a person",
 }
-"""What the workers do."""
+"""Kinds of jobs, in words."""
 
 
 def jobs(request: TeamRequest) -> Html:
-    """What the workers have to do, and what failed."""
+    """Show the waiting jobs, and those that failed."""
     person = request.administrator()
     rows = [_job_row(*row) for row in request.connection.execute(JOBS, (person.org,))]
     return team_document(
@@ -72,7 +73,7 @@ def _none(text: str) -> Html:
 
 
 def try_now(request: TeamRequest) -> Response:
-    """Have a job tried at once."""
+    """Let a job be tried at once."""
     person = request.administrator()
     row = request.connection.execute(
         "update job j set due = now() from person p where j.id = %s and p.handle = split_part(j.about, '/', 1)"
@@ -86,10 +87,10 @@ def try_now(request: TeamRequest) -> Response:
 
 
 def storage(request: TeamRequest) -> Html:
-    """How much everyone has stored, how large the database is, and the limits."""
+    """Show how much everyone has stored, the size of the database, and the limits."""
     person = request.administrator()
-    found = request.connection.execute(STORAGE, (person.org,)).fetchall()
-    total = sum(int(stored) for _, _, stored, *_ in found)
+    people = request.connection.execute(STORAGE, (person.org,)).fetchall()
+    total = sum(int(stored) for _, _, stored, *_ in people)
     limits = limits_of(request.connection, person.org)
     (database,) = request.connection.execute("select pg_database_size(current_database())").fetchone() or (0,)
     facts = el("p", el("strong", size(total)), f" of {size(limits.org_bytes)}" if limits.org_bytes else "",
@@ -98,14 +99,14 @@ def storage(request: TeamRequest) -> Html:
         (el("strong", handle), f"{machines:,}", size(int(stored)),
          f"{100 * int(stored) / total:.0f} %" if total else "–", _quota(int(stored), quota or limits.person_bytes),
          size(int(sent)), moment_text(seen))
-        for handle, machines, stored, sent, seen, quota in found
+        for handle, machines, stored, sent, seen, quota in people
     ]  # fmt: skip
     return team_document(
         "Storage", person, "/storage", facts,
         table(("Person", "Machines", "Stored", "Of total", "Quota", "Ever sent", "Last seen"), rows,
               "No machine has sent anything yet.", numbers=("Machines", "Stored", "Of total", "Ever sent")),
         el("h2", "Limits for everyone"), _limits_form(limits),
-        el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in found]),
+        el("h2", "A different quota for one person"), _quota_form([str(row[0]) for row in people]),
         lead="What machines have sent: stored before compression, ever sent after it. The indexes in the database are"
              " built from it and can be rebuilt.",
     )  # fmt: skip
@@ -114,14 +115,14 @@ def storage(request: TeamRequest) -> Html:
 def _quota(stored: int, quota: int | None) -> Html:
     if quota is None:
         return _none("none")
-    told = f"{size(quota)}, {100 * stored / quota:.0f} % used"
-    return el("span", told, class_="no" if stored >= quota else None)
+    text = f"{size(quota)}, {100 * stored / quota:.0f} % used"
+    return el("span", text, class_="no" if stored >= quota else None)
 
 
 def _limits_form(limits: Limits) -> Html:
     def number(label: str, name: str, value: int | None, unit: int, usual: str) -> Html:
-        shown = f"{value / unit:g}" if value else ""
-        return field(label, name, value=shown, inputmode="decimal", placeholder=usual)
+        text = f"{value / unit:g}" if value else ""
+        return field(label, name, value=text, inputmode="decimal", placeholder=usual)
 
     return el(
         "form",
@@ -152,8 +153,8 @@ def change_limits(request: TeamRequest) -> Response:
     """Set the limits of the organisation."""
     by, form = request.administrator(), request.form
     units = {"person_bytes": GIGABYTE, "org_bytes": GIGABYTE, "person_rate": MEGABYTE, "org_rate": MEGABYTE}
-    found = {name: parsed_limit(form.get(name, ""), unit) for name, unit in units.items()}
-    set_limits(request.connection, by, Limits(**found))
+    parsed = {name: parsed_limit(form.get(name, ""), unit) for name, unit in units.items()}
+    set_limits(request.connection, by, Limits(**parsed))
     return see("/storage")
 
 
@@ -165,28 +166,28 @@ def change_quota(request: TeamRequest) -> Response:
 
 
 def before_sign_in_test(request: Request, context: TeamContext) -> list[SignInStep]:
-    """What works of single sign-on. This asks the provider, so it is done outside of a transaction."""
+    """Test single sign-on. This sends requests to the provider, so it runs outside of a transaction."""
     asker = request.scope.get(ASKER)
     return try_sign_in(context.oidc) if context.oidc and asker and asker.is_administrator else []
 
 
 def sign_in_test(request: TeamRequest) -> Html:
-    """Whether single sign-on can work with the settings that there are."""
+    """Show whether single sign-on can work with the current settings."""
     person = request.administrator()
     steps: list[SignInStep] = request.before
     if request.context.oidc is None:
-        told = join(["No identity provider is set up. To use one, start the server with ",
+        sentence = join(["No identity provider is set up. To use one, start the server with ",
                      el("code", "--oidc-issuer"), " and ", el("code", "--oidc-client"), "."])  # fmt: skip
     else:
-        told = join(["The provider must know this redirect address: ",
+        sentence = join(["The provider must know this redirect address: ",
                      el("code", f"{request.context.url}/oidc/callback")])  # fmt: skip
     rows = [
-        (join([el("span", "✔" if one.is_so else "✘", class_="yes" if one.is_so else "no", role="img",
-                  aria_label="works" if one.is_so else "does not work"), " ", el("strong", one.what)]), one.told)
-        for one in steps
+        (join([el("span", "✔" if step.is_so else "✘", class_="yes" if step.is_so else "no", role="img",
+                  aria_label="works" if step.is_so else "does not work"), " ", el("strong", step.what)]), step.told)
+        for step in steps
     ]  # fmt: skip
     return team_document(
-        "Sign-in test", person, "/sign-in-test", el("p", told),
+        "Sign-in test", person, "/sign-in-test", el("p", sentence),
         table(("Step", "Detail"), rows, "") if rows else NOTHING,
         el("h2", "Passwords"), _passwords(request),
         lead="Checks now whether single sign-on works, without signing anyone in.",
@@ -196,15 +197,15 @@ def sign_in_test(request: TeamRequest) -> Html:
 def _passwords(request: TeamRequest) -> Html:
     person = request.person
     is_forbidden = forbids_passwords(request.connection, person.org)
-    told = (
+    sentence = (
         "Passwords are switched off: people sign in, and accept invitations, only through the provider."
         if is_forbidden
         else "People can sign in with a password, and through the provider if one is set up."
     )
     if person.role != "owner":
-        return el("p", told, " An owner can change that.")
+        return el("p", sentence, " An owner can change that.")
     if request.context.oidc is None and not is_forbidden:
-        return el("p", told, " To switch passwords off, set up an identity provider first.")
+        return el("p", sentence, " To switch passwords off, set up an identity provider first.")
     label = "Allow passwords" if is_forbidden else "Switch passwords off"
     ask = "" if is_forbidden else "Switch passwords off? Everyone who signed in with a password is signed out."
     form = button("/sign-in-test/passwords", label, ("forbid", "" if is_forbidden else "1"), ask=ask)
@@ -213,7 +214,7 @@ def _passwords(request: TeamRequest) -> Html:
         f" provider in the last {RECENTLY.days} days. Keys and machines keep working. If the provider fails, run "
     )
     command = el("code", "backscroll server allow-passwords")
-    return join([beside(told, form), el("p", note, command, " on the server.", class_="muted")])
+    return join([beside(sentence, form), el("p", note, command, " on the server.", class_="muted")])
 
 
 def change_passwords(request: TeamRequest) -> Response:

@@ -1,50 +1,45 @@
-"""People and teams."""
+"""The page about people and teams."""
 
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.team.context import TeamRequest, see
-from backscroll.team.leads import leads_of, set_leads
 from backscroll.team.pages.parts import button, field, moment_text, secret_box, table, team_document
-from backscroll.team.people import (
+from backscroll.team.pages.requests import TeamRequest, see
+from backscroll.team.people.accounts import (
     HANDLE,
     LONGEST_NAME,
     Person,
-    Team,
     disable,
-    invite,
-    invite_again,
-    new_team,
     not_joined,
     people,
     person_of,
     rename_org,
-    set_members,
-    teams,
 )
-from backscroll.team.recoveries import OWNER_FOR, Recovery, approve, is_in_use, waiting_in, why_not_approve
-from backscroll.team.roles import change_role, owners, roles_to_give
+from backscroll.team.people.invitations import invite, invite_again
+from backscroll.team.people.recoveries import OWNER_FOR, Recovery, approve, is_in_use, waiting_in, why_not_approve
+from backscroll.team.people.roles import change_role, owners, roles_to_give
+from backscroll.team.people.teams import Team, leads_of, new_team, set_leads, set_members, teams
 
 
 def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
-    """Everyone of the organisation; administrators can change it."""
+    """Show everyone of the organisation; administrators can change people and teams."""
     person = request.person
-    found = people(request.connection, person.org)
+    everyone = people(request.connection, person.org)
     groups = teams(request.connection, person.org)
     recoveries = waiting_in(request.connection, person.org) if person.is_administrator else []
-    names = {one.id: one.name for one in groups}
+    names = {each.id: each.name for each in groups}
     leads = leads_of(request.connection, person.org)
     waiting = not_joined(request.connection, person.org)
-    kept = owners(request.connection, person.org)
+    owner_handles = owners(request.connection, person.org)
     rows = [
         (
-            el("strong", one.handle), one.name,
-            _role(person, one, is_only_owner=kept == {one.handle}),
-            ", ".join(names[team] for team in one.teams if team in names),
-            _status(one, is_waiting=one.handle in waiting),
-            _actions(person, one),
+            el("strong", each.handle), each.name,
+            _role(person, each, is_only_owner=owner_handles == {each.handle}),
+            ", ".join(names[team] for team in each.teams if team in names),
+            _status(each, is_waiting=each.handle in waiting),
+            _actions(person, each),
         )
-        for one in found
+        for each in everyone
     ]  # fmt: skip
     return team_document(
         "People and teams",
@@ -57,7 +52,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         el("h2", "Teams"),
         table(
             ("Team", "" if person.is_administrator else "Members"),
-            ((el("strong", one.name), _members(person, one, found, leads.get(one.id, set()))) for one in groups),
+            ((el("strong", each.name), _members(person, each, everyone, leads.get(each.id, set()))) for each in groups),
             "There are no teams yet. People share chats with teams, and Team spend sums by team.",
         ),
         _new_team() if person.is_administrator else NOTHING,
@@ -70,11 +65,12 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
 
 
 def _recoveries(request: TeamRequest, waiting: list[Recovery]) -> Html:
-    """Accounts in use that a link was opened for, and that show nothing until they are confirmed."""
+    """List the accounts in use whose opened link has to be confirmed."""
     if not waiting:
         return NOTHING
     rows = [
-        (el("strong", one.handle), one.made_by, moment_text(one.opened), _approval(request, one)) for one in waiting
+        (el("strong", recovery.handle), recovery.made_by, moment_text(recovery.opened), _approval(request, recovery))
+        for recovery in waiting
     ]
     return join([
         el("h2", "Waiting to be confirmed"),
@@ -85,52 +81,55 @@ def _recoveries(request: TeamRequest, waiting: list[Recovery]) -> Html:
     ])  # fmt: skip
 
 
-def _approval(request: TeamRequest, one: Recovery) -> Html:
-    if reason := why_not_approve(request.connection, request.person, one):
+def _approval(request: TeamRequest, recovery: Recovery) -> Html:
+    if reason := why_not_approve(request.connection, request.person, recovery):
         return el("span", reason, class_="muted")
     ask = (
-        f"Approve it? From then on, the person who opened the link that {one.made_by} made can read every chat of"
-        f" {one.handle}. Be sure that this is {one.handle}. They are told, and the audit log names you."
+        f"Approve it? From then on, the person who opened the link that {recovery.made_by} made can read every chat of"
+        f" {recovery.handle}. Be sure that this is {recovery.handle}. They are told, and the audit log names you."
     )
-    return button(f"/recoveries/{one.id}/approve", "Approve", ask=ask, about=one.handle)
+    return button(f"/recoveries/{recovery.id}/approve", "Approve", ask=ask, about=recovery.handle)
 
 
-def _role(by: Person, one: Person, *, is_only_owner: bool) -> str | Html:
-    """The role of a person; for those who may change it, a form."""
+def _role(by: Person, person: Person, *, is_only_owner: bool) -> str | Html:
+    """Show the role of a person; for those who may change it, as a form."""
     choices = roles_to_give(by)
-    if not by.is_administrator or one.role not in choices or is_only_owner:
-        return one.role
-    menu = [el("option", role, value=role, selected=role == one.role) for role in choices]
-    who = "owner" if one.role == "owner" else "administrator"
+    if not by.is_administrator or person.role not in choices or is_only_owner:
+        return person.role
+    menu = [el("option", role, value=role, selected=role == person.role) for role in choices]
+    who = "owner" if person.role == "owner" else "administrator"
     ask = f"Change your own role? You give up what an {who} may do, and only another {who} can give it back."
     return el(
         "form",
-        el("select", menu, name="role", aria_label=f"Role of {one.handle}"),
-        el("button", "Save", aria_label=f"Save the role of {one.handle}"),
-        method="post", action=f"/people/{one.handle}/role", class_="role-form",
-        data_ask=ask if by.id == one.id else None,
+        el("select", menu, name="role", aria_label=f"Role of {person.handle}"),
+        el("button", "Save", aria_label=f"Save the role of {person.handle}"),
+        method="post", action=f"/people/{person.handle}/role", class_="role-form",
+        data_ask=ask if by.id == person.id else None,
     )  # fmt: skip
 
 
-def _status(one: Person, *, is_waiting: bool) -> str:
-    if one.disabled:
+def _status(person: Person, *, is_waiting: bool) -> str:
+    if person.disabled:
         return "disabled"
     if is_waiting:
         return "invited, not joined yet"
-    return f"active, owner since {one.owner_since:%Y-%m-%d}" if one.role == "owner" and one.owner_since else "active"
+    if person.role == "owner" and person.owner_since:
+        return f"active, owner since {person.owner_since:%Y-%m-%d}"
+    return "active"
 
 
-def _actions(by: Person, one: Person) -> Html:
-    if not by.is_administrator or by.id == one.id:
+def _actions(by: Person, person: Person) -> Html:
+    if not by.is_administrator or by.id == person.id:
         return NOTHING
-    again = button(f"/people/{one.handle}/invite", "New link", about=one.handle)
-    ask = (
-        f"Disable {one.handle}? They are signed out, their keys and machines stop working, and their shares are hidden."
-    )
-    end = button(
-        f"/people/{one.handle}/disable", "Enable" if one.disabled else "Disable", ("undo", "1" if one.disabled else ""),
-        ask="" if one.disabled else ask, about=one.handle,
-    )  # fmt: skip
+    again = button(f"/people/{person.handle}/invite", "New link", about=person.handle)
+    label, undo, ask = "Enable", "1", ""
+    if not person.disabled:
+        label, undo = "Disable", ""
+        ask = (
+            f"Disable {person.handle}?"
+            " They are signed out, their keys and machines stop working, and their shares are hidden."
+        )
+    end = button(f"/people/{person.handle}/disable", label, ("undo", undo), ask=ask, about=person.handle)
     return el("div", again, end, class_="buttons")
 
 
@@ -147,28 +146,28 @@ def _invitation(by: Person) -> Html:
     return join([el("h2", "Invite someone"), form])
 
 
-def _members(by: Person, one: Team, everyone: list[Person], leads: set[str]) -> Html:
+def _members(by: Person, team: Team, everyone: list[Person], leads: set[str]) -> Html:
     if not by.is_administrator:
-        told = (f"{handle} (lead)" if handle in leads else handle for handle in one.members)
-        return el("span", ", ".join(told) or "–")
+        names = (f"{handle} (lead)" if handle in leads else handle for handle in team.members)
+        return el("span", ", ".join(names) or "–")
     boxes = [
         el("label", el("input", type="checkbox", name="member", value=person.handle,
-                       checked=person.handle in one.members), f" {person.handle}")
-        for person in everyone if person.disabled is None or person.handle in one.members
+                       checked=person.handle in team.members), f" {person.handle}")
+        for person in everyone if person.disabled is None or person.handle in team.members
     ]  # fmt: skip
     choices = [
         el("label", el("input", type="checkbox", name="lead", value=handle, checked=handle in leads), f" {handle}")
-        for handle in one.members
+        for handle in team.members
     ]  # fmt: skip
     lead = el("fieldset", el("legend", "Leads (they see what the team spends)"), choices, class_="boxes leads")
     return el(
         "form",
         el("fieldset", el("legend", "Members"), boxes, class_="boxes"),
-        lead if one.members else NOTHING,
+        lead if team.members else NOTHING,
         el("input", type="hidden", name="has_leads", value="1"),
-        el("button", f"Save {one.name}"),
+        el("button", f"Save {team.name}"),
         method="post",
-        action=f"/teams/{one.id}",
+        action=f"/teams/{team.id}",
         class_="team-form",
     )
 
@@ -190,7 +189,7 @@ def _organisation(by: Person) -> Html:
 
 
 def invite_person(request: TeamRequest) -> Html:
-    """Invite a person; shows the link, once."""
+    """Invite a person, and show the link once."""
     by = request.administrator()
     handle = request.form.get("handle", "").strip().lower()
     secret = invite(request.connection, by, handle, request.form.get("name", ""), request.form.get("role", "member"))
@@ -198,7 +197,7 @@ def invite_person(request: TeamRequest) -> Html:
 
 
 def new_link(request: TeamRequest) -> Html:
-    """A new link for a person, who then chooses a new password."""
+    """Make a new link for a person, who then chooses a new password."""
     by = request.administrator()
     handle = str(request.http.path_params["handle"])
     return show(request, _link(request, handle, invite_again(request.connection, by, handle)))
@@ -216,7 +215,7 @@ def _link(request: TeamRequest, handle: str, secret: str) -> Html:
 
 
 def approve_recovery(request: TeamRequest) -> Response:
-    """As a second owner, open an account whose person cannot confirm it."""
+    """Approve a recovery as a second owner, for a person who cannot confirm it."""
     approve(request.connection, request.administrator(), request.number("recovery"))
     return see("/people")
 
@@ -236,7 +235,7 @@ def change_role_of(request: TeamRequest) -> Response:
 
 
 def add_team(request: TeamRequest) -> Response:
-    """Make a team."""
+    """Add a team."""
     new_team(request.connection, request.administrator(), request.form.get("name", ""))
     return see("/people")
 

@@ -1,4 +1,4 @@
-"""The projects that people send, and the rules about how much of them may be sent."""
+"""The page about the projects that people send, and the rules about how much of them may be sent."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,8 @@ from starlette.responses import Response
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import size
 from backscroll.sync.policy import Policy, SyncMode
-from backscroll.team.context import TeamRequest, see
-from backscroll.team.libraries import Libraries
-from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
-from backscroll.team.people import people
-from backscroll.team.project_rules import (
+from backscroll.team.arrival.libraries import Libraries
+from backscroll.team.arrival.project_rules import (
     ProjectRule,
     mask_arrivals,
     outdated_devices,
@@ -21,7 +18,10 @@ from backscroll.team.project_rules import (
     rules_of,
     set_rule,
 )
-from backscroll.team.sent_projects import NO_PROJECT, ONLY_METRICS, SentProject, sent_projects
+from backscroll.team.arrival.sent_projects import NO_PROJECT, ONLY_METRICS, SentProject, sent_projects
+from backscroll.team.pages.parts import beside, button, field, moment_text, table, team_document
+from backscroll.team.pages.requests import TeamRequest, see
+from backscroll.team.people.accounts import people
 from backscroll.web.addresses import address
 
 HERE = "/project-rules"
@@ -42,13 +42,13 @@ MASKING_ASK = "Mask secrets in everything that arrives? What arrived before is m
 
 
 def show(request: TeamRequest) -> Html:
-    """The page, for administrators."""
+    """Show the page, for administrators."""
     person, connection = request.administrator(), request.connection
     rules = rules_of(connection, person.org)
     libraries: Libraries = request.http.app.state.viewers.libraries
-    handles = {one.id: one.handle for one in people(connection, person.org)}
+    handles = {each.id: each.handle for each in people(connection, person.org)}
     with libraries.sums(handles) as sums:
-        found = sent_projects(sums, handles, remotes_of(connection, person.org))
+        projects = sent_projects(sums, handles, remotes_of(connection, person.org))
     policy = policy_of(rules)
     return team_document(
         "Projects and rules", person, HERE,
@@ -60,26 +60,28 @@ def show(request: TeamRequest) -> Html:
         el("h2", "Secrets"),
         _masking(request),
         el("h2", "Projects"),
-        table(("Project", "People", "Sessions", "Size", "Rule", ""), (_project_row(one, policy) for one in found),
+        table(("Project", "People", "Sessions", "Size", "Rule", ""), (_project_row(each, policy) for each in projects),
               "No machine has sent anything yet.", numbers=("People", "Sessions", "Size")),
         lead="What machines may send of each project. They fetch these rules and send only what both the rules and"
         " their owner allow. If several rules match, the strictest applies.",
     )  # fmt: skip
 
 
-def _rule_row(one: ProjectRule) -> tuple[object, ...]:
-    pattern = el("code", one.pattern) if one.pattern else el("span", "–", class_="muted")
+def _rule_row(rule: ProjectRule) -> tuple[object, ...]:
+    pattern = el("code", rule.pattern) if rule.pattern else el("span", "–", class_="muted")
     ask = "Remove this rule? Machines may then send what their owners allow."
     return (
-        el("strong", ABOUT[one.by]), pattern, one.mode, one.made_by, moment_text(one.made),
-        button(f"{HERE}/{one.id}/remove", "Remove", ask=ask, about=one.pattern or ABOUT[one.by]),
+        el("strong", ABOUT[rule.by]), pattern, rule.mode, rule.made_by, moment_text(rule.made),
+        button(f"{HERE}/{rule.id}/remove", "Remove", ask=ask, about=rule.pattern or ABOUT[rule.by]),
     )  # fmt: skip
 
 
 def _form(request: TeamRequest) -> Html:
     by, mode = request.get("by", "remote"), request.get("mode", "off")
     kinds = [el("option", text, value=kind, selected=True if kind == by else None) for kind, text in ABOUT.items()]
-    modes = [el("option", text, value=one, selected=True if one == mode else None) for one, text in MEANING.items()]
+    modes = [
+        el("option", text, value=choice, selected=True if choice == mode else None) for choice, text in MEANING.items()
+    ]
     return el(
         "form",
         el("label", el("span", "Applies to"), el("select", kinds, name="by"), class_="field"),
@@ -95,11 +97,11 @@ def _form(request: TeamRequest) -> Html:
 
 
 def _outdated(request: TeamRequest) -> Html:
-    found = outdated_devices(request.connection, request.person.org)
-    if not found:
+    devices = outdated_devices(request.connection, request.person.org)
+    if not devices:
         return NOTHING
-    rows = ((el("strong", one.name), moment_text(one.seen),
-             "follows older rules" if one.has_asked else "has never fetched the rules") for one in found)  # fmt: skip
+    status = {True: "follows older rules", False: "has never fetched the rules"}
+    rows = ((el("strong", device.name), moment_text(device.seen), status[device.has_asked]) for device in devices)
     return join(
         [
             el("h3", "Machines that do not follow these rules yet"),
@@ -113,7 +115,7 @@ def _outdated(request: TeamRequest) -> Html:
 def _masking(request: TeamRequest) -> Html:
     row = request.connection.execute("select masks_arrivals from org where id = %s", (request.person.org,)).fetchone()
     is_on = bool(row and row[0])
-    told = (
+    sentence = (
         "The server masks secrets in everything that arrives, even if a machine sends it in full."
         if is_on
         else "Chats are shown as machines sent them: with secrets masked, unless a person chose to send them in full."
@@ -124,19 +126,19 @@ def _masking(request: TeamRequest) -> Html:
     )
     label = "Stop masking what arrives" if is_on else "Mask secrets in everything that arrives"
     change = button(f"{HERE}/masking", label, ("on", "" if is_on else "1"), ask="" if is_on else MASKING_ASK)
-    return join([beside(told, change), el("p", note, class_="muted")])
+    return join([beside(sentence, change), el("p", note, class_="muted")])
 
 
-def _project_row(one: SentProject, policy: Policy) -> Sequence[object]:
-    modes = sorted({policy.mode_of(project) for project in one.projects}, key=lambda mode: -mode.strictness)
-    is_named = one.name not in {NO_PROJECT, ONLY_METRICS}
-    kind = "remote" if any(project.remote for project in one.projects) else "project"
+def _project_row(sent: SentProject, policy: Policy) -> Sequence[object]:
+    modes = sorted({policy.mode_of(project) for project in sent.projects}, key=lambda mode: -mode.strictness)
+    is_named = sent.name not in {NO_PROJECT, ONLY_METRICS}
+    kind = "remote" if any(project.remote for project in sent.projects) else "project"
     link = NOTHING
     if is_named:
-        link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=one.name)}#rule",
-                  aria_label=f"Make a rule: {one.name}")  # fmt: skip
-    name = el("code", one.name) if is_named else el("span", one.name, class_="muted")
-    return name, f"{len(one.people):,}", f"{one.sessions:,}", size(one.size), ", ".join(modes), link
+        link = el("a", "Make a rule", href=f"{address(HERE, by=kind, pattern=sent.name)}#rule",
+                  aria_label=f"Make a rule: {sent.name}")  # fmt: skip
+    name = el("code", sent.name) if is_named else el("span", sent.name, class_="muted")
+    return name, f"{len(sent.people):,}", f"{sent.sessions:,}", size(sent.size), ", ".join(modes), link
 
 
 def add(request: TeamRequest) -> Response:
@@ -149,12 +151,12 @@ def add(request: TeamRequest) -> Response:
 
 
 def remove(request: TeamRequest) -> Response:
-    """Remove a rule."""
+    """Remove a project rule."""
     remove_rule(request.connection, request.administrator(), request.number("project_rule"))
     return see(HERE)
 
 
 def change_masking(request: TeamRequest) -> Response:
-    """Mask what arrives, or no more."""
+    """Switch the masking of arriving objects on or off."""
     mask_arrivals(request.connection, request.administrator(), is_on=bool(request.form.get("on")))
     return see(HERE)

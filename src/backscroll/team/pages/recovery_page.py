@@ -1,13 +1,14 @@
-"""What is shown until a recovery is confirmed, and what the person of the account is told about it."""
+"""The page until a recovery is confirmed, and the notices about recoveries on Account."""
 
 from datetime import datetime
 
 from starlette.responses import Response
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.context import RECOVERY, TeamRequest, not_found, see
 from backscroll.team.pages.parts import button, moment_text, plain_document, with_copy
-from backscroll.team.recoveries import (
+from backscroll.team.pages.requests import TeamRequest, not_found, see
+from backscroll.team.people.context import RECOVERY
+from backscroll.team.people.recoveries import (
     OPERATOR,
     OWNER_FOR,
     SERVER,
@@ -18,11 +19,11 @@ from backscroll.team.recoveries import (
     recovery_of,
     refuse,
 )
-from backscroll.team.secrets import digest
+from backscroll.team.people.secrets import digest
 
 
 def show(request: TeamRequest) -> Html | Response:
-    """What has to be done before anything of the account is shown."""
+    """Show how to confirm the account, before anything of it is shown."""
     waiting: Recovery | None = request.http.scope.get(RECOVERY)
     if waiting is None:
         return see("/")
@@ -73,40 +74,49 @@ def _owners(waiting: Recovery) -> Html:
 
 
 def notices(request: TeamRequest) -> Html:
-    """What the person is told on Account until they dismiss it."""
-    found = notices_of(request.connection, request.person)
-    return el("div", [_notice(one) for one in found], class_="recoveries") if found else NOTHING
+    """Make the notices on Account, which stay until the person dismisses them."""
+    recoveries = notices_of(request.connection, request.person)
+    return el("div", [_notice(recovery) for recovery in recoveries], class_="recoveries") if recoveries else NOTHING
 
 
-def _notice(one: Recovery) -> Html:
-    address = f"/account/recoveries/{one.id}"
-    yes = button(address, "Confirm: it was me", ("answer", "yes"), about=one.made_by,
+def _notice(recovery: Recovery) -> Html:
+    address = f"/account/recoveries/{recovery.id}"
+    yes = button(address, "Confirm: it was me", ("answer", "yes"), about=recovery.made_by,
                  ask="Confirm it? The new password opens this account, and your other sessions end.")  # fmt: skip
-    no = button(address, "Refuse", ("answer", "no"), about=one.made_by)
-    away = button(address, "Dismiss", ("answer", "dismiss"), about=one.made_by)
-    buttons = [yes, no] if one.is_waiting else [no] if one.is_unopened else [away]
-    return el("div", el("p", _told(one)), el("div", buttons, class_="buttons"), class_="notice", role="status")
+    no = button(address, "Refuse", ("answer", "no"), about=recovery.made_by)
+    away = button(address, "Dismiss", ("answer", "dismiss"), about=recovery.made_by)
+    buttons = [yes, no] if recovery.is_waiting else [no] if recovery.is_unopened else [away]
+    return el(
+        "div", el("p", _description(recovery)), el("div", buttons, class_="buttons"), class_="notice", role="status"
+    )
 
 
-def _told(one: Recovery) -> list[object]:
-    """What happened, and what follows from it."""
-    begun: list[object] = [el("strong", _by(one)), " made a link for your account on ", _at(one.made)]
-    if one.is_unopened:
+def _description(recovery: Recovery) -> list[object]:
+    """Describe a recovery, and what follows from it."""
+    begun: list[object] = [el("strong", _by(recovery)), " made a link for your account on ", _at(recovery.made)]
+    if recovery.is_unopened:
         return [*begun, ". It was not opened yet. Refuse it if you did not ask for it."]
-    if one.opened is None:
+    if recovery.opened is None:
         return [*begun, ". It was never opened, and no longer works."]
-    opened: list[object] = [*begun, ". It was opened on ", _at(one.opened)]
-    if one.made_by == SERVER:
-        opened = ["A sign-in to your account began on ", _at(one.made), ", which the audit log could not explain"]
-    if one.has_password:
+    opened: list[object] = [*begun, ". It was opened on ", _at(recovery.opened)]
+    if recovery.made_by == SERVER:
+        opened = ["A sign-in to your account began on ", _at(recovery.made), ", which the audit log could not explain"]
+    if recovery.has_password:
         opened.append(", and a new password was chosen")
-    if one.is_waiting:
+    if recovery.is_waiting:
         return [*opened, ". It shows nothing of your account unless you confirm it. If this was not you, refuse it."]
     after = "ince then it opens everything in your account."
-    if one.is_confirmed and one.made_by == OPERATOR:
+    if recovery.is_confirmed and recovery.made_by == OPERATOR:
         return [*opened, f". S{after}"]
-    if one.is_confirmed:
-        return [*opened, ". ", el("strong", one.decided_by or ""), " confirmed it on ", _at(one.decided), f": s{after}"]
+    if recovery.is_confirmed:
+        return [
+            *opened,
+            ". ",
+            el("strong", recovery.decided_by or ""),
+            " confirmed it on ",
+            _at(recovery.decided),
+            f": s{after}",
+        ]
     return [*opened, ". It was not confirmed, and showed nothing of your account."]
 
 
@@ -114,21 +124,21 @@ def _at(when: datetime | None) -> Html:
     return moment_text(when, is_exact=True)
 
 
-def _by(one: Recovery) -> str:
-    return "The operator of the server" if one.made_by == OPERATOR else one.made_by
+def _by(recovery: Recovery) -> str:
+    return "The operator of the server" if recovery.made_by == OPERATOR else recovery.made_by
 
 
 def answer(request: TeamRequest) -> Response:
-    """Confirm a recovery of one's own account, refuse it, or dismiss the notice about it."""
-    person, said = request.person, request.form.get("answer", "")
-    found = recovery_of(request.connection, person, request.number("recovery"))
-    if said == "yes":
+    """Confirm or refuse a recovery of the person's own account, or dismiss the notice about it."""
+    person, choice = request.person, request.form.get("answer", "")
+    recovery = recovery_of(request.connection, person, request.number("recovery"))
+    if choice == "yes":
         session = request.http.cookies.get(request.context.cookie, "")
-        confirm(request.connection, found.id, person.handle, keeps=digest(session))
-    elif said == "no":
-        refuse(request.connection, found.id, person.handle)
-    elif said == "dismiss":
-        dismiss(request.connection, person, found.id)
+        confirm(request.connection, recovery.id, person.handle, keeps=digest(session))
+    elif choice == "no":
+        refuse(request.connection, recovery.id, person.handle)
+    elif choice == "dismiss":
+        dismiss(request.connection, person, recovery.id)
     else:
         not_found()
     return see("/account")

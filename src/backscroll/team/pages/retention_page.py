@@ -1,4 +1,4 @@
-"""How long chats are kept, and which go next: a part of the page about retention and erasures."""
+"""Retention rules and expiring chats: a part of the page about retention and erasures."""
 
 from contextlib import suppress
 
@@ -7,10 +7,7 @@ from starlette.responses import Response
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import plural
-from backscroll.team.context import TeamRequest, see
-from backscroll.team.pages.parts import button, field, moment_text, table
-from backscroll.team.people import Person
-from backscroll.team.retention import (
+from backscroll.team.keeping.retention import (
     ExpiringChat,
     RetentionRule,
     expiring_in,
@@ -19,6 +16,9 @@ from backscroll.team.retention import (
     rules_of,
     set_rule,
 )
+from backscroll.team.pages.parts import button, field, moment_text, table
+from backscroll.team.pages.requests import TeamRequest, see
+from backscroll.team.people.accounts import Person
 from backscroll.web.addresses import chat_address
 from backscroll.web.pages.chat_rows import title_of
 from backscroll.web.state import VIEWER, ViewerState
@@ -28,7 +28,7 @@ DAYS_AHEAD = 30
 
 
 def retention_html(request: TeamRequest) -> Html:
-    """The rules, and what goes next: for administrators by person, for everyone their own chats."""
+    """Show the rules, and the chats that expire next: by person for administrators, and own chats for everyone."""
     person, connection = request.person, request.connection
     rules = rules_of(connection, person.org)
     own = expiring_of(connection, person)
@@ -36,14 +36,14 @@ def retention_html(request: TeamRequest) -> Html:
         el("h2", "How long chats are kept"),
         table(
             ("Project", "Kept for", "Set by", "Since", ""),
-            (_rule_row(person, one) for one in rules),
+            (_rule_row(person, each) for each in rules),
             "There are no rules: chats are kept until their owner removes them.",
         ),
         _form() if person.is_administrator else NOTHING,
     ]
     if person.is_administrator:
-        rows = ((el("strong", one.handle), one.chats, moment_text(one.first))
-                for one in expiring_in(connection, person.org, DAYS_AHEAD))  # fmt: skip
+        rows = ((el("strong", each.handle), each.chats, moment_text(each.first))
+                for each in expiring_in(connection, person.org, DAYS_AHEAD))  # fmt: skip
         parts += [
             el("h2", f"Expiring within {DAYS_AHEAD} days"),
             table(("Person", "Chats", "First"), rows, f"No chat expires within {DAYS_AHEAD} days.",
@@ -51,18 +51,18 @@ def retention_html(request: TeamRequest) -> Html:
         ]  # fmt: skip
     if own:
         titles = _titles(request, own)
-        rows_of_own = ((_chat_link(one, titles.get(one.chat, "")), _end(one)) for one in own)
+        rows_of_own = ((_chat_link(each, titles.get(each.chat, "")), _end(each)) for each in own)
         parts += [el("h2", "Your chats that expire next"), table(("Chat", "Expires"), rows_of_own, "")]
     return join(parts)
 
 
-def _rule_row(person: Person, one: RetentionRule) -> tuple[object, ...]:
-    what = el("code", one.project) if one.project else el("strong", "all others")
+def _rule_row(person: Person, rule: RetentionRule) -> tuple[object, ...]:
+    what = el("code", rule.project) if rule.project else el("strong", "all others")
     ask = "Remove this rule? The chats that it covers are then kept, unless another rule matches."
     end = NOTHING
     if person.is_administrator:
-        end = button(f"/retention/{one.id}/remove", "Remove", ask=ask, about=one.project or "all others")
-    return what, plural(one.days, "day"), one.made_by, moment_text(one.made), end
+        end = button(f"/retention/{rule.id}/remove", "Remove", ask=ask, about=rule.project or "all others")
+    return what, plural(rule.days, "day"), rule.made_by, moment_text(rule.made), end
 
 
 def _form() -> Html:
@@ -82,20 +82,20 @@ def _titles(request: TeamRequest, own: list[ExpiringChat]) -> dict[str, str]:
     viewer: ViewerState | None = request.http.scope.get(VIEWER)
     if viewer is None:
         return {}
-    found = {}
+    titles = {}
     with viewer.library() as library:
-        for one in own:
+        for chat in own:
             with suppress(NothingFound):  # its job is not done yet
-                found[one.chat] = title_of(library.find(one.chat).overview)
-    return found
+                titles[chat.chat] = title_of(library.find(chat.chat).overview)
+    return titles
 
 
-def _chat_link(one: ExpiringChat, title: str) -> Html:
-    return el("a", title or one.chat, href=chat_address(one.chat))
+def _chat_link(chat: ExpiringChat, title: str) -> Html:
+    return el("a", title or chat.chat, href=chat_address(chat.chat))
 
 
-def _end(one: ExpiringChat) -> Html:
-    return el("span", moment_text(one.at), " (under a legal hold)") if one.is_held else moment_text(one.at)
+def _end(chat: ExpiringChat) -> Html:
+    return el("span", moment_text(chat.at), " (under a legal hold)") if chat.is_held else moment_text(chat.at)
 
 
 def set_days(request: TeamRequest) -> Response:
@@ -109,6 +109,6 @@ def set_days(request: TeamRequest) -> Response:
 
 
 def remove(request: TeamRequest) -> Response:
-    """Remove a rule."""
+    """Remove a retention rule."""
     remove_rule(request.connection, request.administrator(), request.number("rule"))
     return see(HERE)

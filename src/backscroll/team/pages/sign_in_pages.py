@@ -1,4 +1,4 @@
-"""Signing in and out, the link of an invitation, and letting a machine in."""
+"""Pages for signing in and out, for invitations, and for letting a machine in."""
 
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -7,21 +7,14 @@ from starlette.responses import Response
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.team.context import TeamRequest, see
-from backscroll.team.devices import approve, deny, waiting
-from backscroll.team.guesses import LASTS, Guesses, know_browser
-from backscroll.team.joining import link_lets_in, set_password, use_link
+from backscroll.team.arrival.devices import approve, deny, waiting
 from backscroll.team.pages.parts import field, plain_document, team_document
-from backscroll.team.passwords import link_for_new_password, must_change_password
-from backscroll.team.people import (
-    Person,
-    find_person,
-    forbids_passwords,
-    invited,
-    person_named,
-    with_password,
-)
-from backscroll.team.recoveries import (
+from backscroll.team.pages.requests import TeamRequest, see
+from backscroll.team.people.accounts import Person, find_person, forbids_passwords, person_named, with_password
+from backscroll.team.people.failed_sign_ins import LASTS, FailedSignIns, know_browser
+from backscroll.team.people.invitations import invited, link_lets_in, set_password, use_link
+from backscroll.team.people.passwords import link_for_new_password, must_change_password
+from backscroll.team.people.recoveries import (
     begin_recovery_session,
     confirm,
     end_recovery_session,
@@ -29,36 +22,36 @@ from backscroll.team.recoveries import (
     recovery_of_unproved,
     recovery_with_password,
 )
-from backscroll.team.secrets import SHORTEST_PASSWORD, digest
-from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
+from backscroll.team.people.secrets import SHORTEST_PASSWORD, digest
+from backscroll.team.people.sessions import ABSOLUTE, begin_session, end_session
 
 WAITING_PAGE: Final = "/recovery"
-"""All that is shown of an account until it is confirmed."""
+"""The only page of an account until it is confirmed."""
 OR: Final = el("p", "or with a password", class_="muted or")
 
 
-def guesses_of(request: TeamRequest, handle: str) -> Guesses:
-    """The failures that count for an attempt with this handle."""
+def failed_sign_ins_of(request: TeamRequest, handle: str) -> FailedSignIns:
+    """Return the failures that count for an attempt with this handle."""
     browser = request.http.cookies.get(request.context.browser_cookie, "")
-    return Guesses(request.connection, handle, request.counted_address, browser)
+    return FailedSignIns(request.connection, handle, request.counted_address, browser)
 
 
 def sign_in(request: TeamRequest) -> Html | Response:
-    """The form, and what it sends."""
+    """Show the sign-in form, or sign in with what it sends."""
     if request.http.method != "POST":
         handle = request.context.demo_links.get(request.get("link"))
         if handle is not None:
             return enter(request, person_named(request.connection, handle), request.get("next", "/"))
         return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
-    guesses = guesses_of(request, handle)
-    guesses.check()
+    failures = failed_sign_ins_of(request, handle)
+    failures.check()
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:
         waiting = recovery_with_password(request.connection, handle, request.form.get("password", ""))
         if waiting is not None:
             return enter(request, find_person(request.connection, waiting.person)._replace(recovery=waiting.id), "/")
-        guesses.note_failure()
+        failures.note_failure()
         return _sign_in_form(request, request.form.get("next", "/"), "The handle or the password is wrong.")
     if person.disabled:
         return _sign_in_form(
@@ -77,11 +70,13 @@ def sign_in(request: TeamRequest) -> Html | Response:
 
 def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
     if not _any_passwords(request):
-        return plain_document("Sign in", _told(problem), _elsewhere(request, next=local_path(after)) or _no_way_in())
+        return plain_document(
+            "Sign in", _problem(problem), _provider_link(request, next=local_path(after)) or _no_way_in()
+        )
     handle = request.form.get("handle", "")[:100]
     form = el(
         "form",
-        _told(problem),
+        _problem(problem),
         field("Handle", "handle", value=handle or None, autocomplete="username", required=True, autofocus=not handle,
               autocapitalize="none"),
         field("Password", "password", type="password", autocomplete="current-password", required=True,
@@ -91,11 +86,11 @@ def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
         method="post",
         action="/sign-in",
     )  # fmt: skip
-    way = _elsewhere(request, next=local_path(after))
+    way = _provider_link(request, next=local_path(after))
     return plain_document("Sign in", way, OR if way else NOTHING, form)
 
 
-def _told(problem: str) -> Html:
+def _problem(problem: str) -> Html:
     return el("p", problem, class_="problem", role="alert") if problem else NOTHING
 
 
@@ -109,16 +104,16 @@ def _no_way_in() -> Html:
               " operator to start it with --oidc-issuer, or to run backscroll server allow-passwords.")  # fmt: skip
 
 
-def _elsewhere(request: TeamRequest, **told: str) -> Html:
-    """The way in through the identity provider, if there is one."""
+def _provider_link(request: TeamRequest, **parameters: str) -> Html:
+    """Make the link to the identity provider, if there is one."""
     if request.context.oidc is None:
         return NOTHING
-    address = f"/oidc/start?{urlencode(told)}"
+    address = f"/oidc/start?{urlencode(parameters)}"
     return el("p", el("a", "Sign in through your organisation", href=address, class_="button primary"))
 
 
 def sign_out(request: TeamRequest) -> Response:
-    """End the session."""
+    """Sign out: end the session."""
     secret = request.http.cookies.get(request.context.cookie, "")
     end_session(request.connection, secret)
     end_recovery_session(request.connection, secret)
@@ -128,12 +123,12 @@ def sign_out(request: TeamRequest) -> Response:
 
 
 def welcome(request: TeamRequest) -> Html | Response:
-    """Where an invitation leads: choose a password."""
+    """Show the page of an invitation, and save the password that is chosen there."""
     secret = request.form.get("link") or request.get("link")
     person = invited(request.connection, secret)
     problem = ""
     if forbids_passwords(request.connection, person.org):
-        way = _elsewhere(request, link=secret) or _no_way_in()
+        way = _provider_link(request, link=secret) or _no_way_in()
         about = el("p", "Your handle is ", el("strong", person.handle), ".")
         return plain_document(f"Welcome, {person.name}", about, way)
     if request.http.method == "POST":
@@ -155,13 +150,13 @@ def welcome(request: TeamRequest) -> Html | Response:
         method="post",
         action="/welcome",
     )  # fmt: skip
-    way = _elsewhere(request, link=secret)
+    way = _provider_link(request, link=secret)
     title = "Choose a new password" if must_change_password(request.connection, person) else f"Welcome, {person.name}"
     return plain_document(title, way, OR if way else NOTHING, form)
 
 
 def _before_choosing(request: TeamRequest, person: Person, secret: str) -> Html:
-    """What is not as with a new account."""
+    """Explain how choosing a password differs from a new account."""
     if must_change_password(request.connection, person):
         return el("p", "This server was updated: passwords from before the update could have been read. Do not use the"
                        " old one again.")  # fmt: skip
@@ -172,7 +167,7 @@ def _before_choosing(request: TeamRequest, person: Person, secret: str) -> Html:
 
 
 def _choose_password(request: TeamRequest, link: bytes) -> Response:
-    """Use an invitation with a password. One for an account in use has to be confirmed; a session of theirs does so."""
+    """Use an invitation with a password. For an account in use, an open session of the person confirms it."""
     connection, password = request.connection, request.form.get("password", "")
     person, lets_in = use_link(connection, link)
     if lets_in:
@@ -185,7 +180,7 @@ def _choose_password(request: TeamRequest, link: bytes) -> Response:
 
 
 def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool = True) -> Response:
-    """Begin a session: of the person, or of the recovery that has to be confirmed before."""
+    """Begin a session of the person, or of the recovery that has to be confirmed first."""
     browser = request.http.headers.get("user-agent", "")
     waiting = person.recovery or recovery_of_unproved(request.connection, person)
     if waiting:
@@ -203,17 +198,17 @@ def enter(request: TeamRequest, person: Person, after: str, *, by_password: bool
 
 
 def remember_browser(request: TeamRequest, person: Person, answer: Response) -> None:
-    """Let guesses from elsewhere not slow down this browser."""
+    """Remember this browser, so that guesses from elsewhere do not slow it down."""
     name = request.context.browser_cookie
-    known = know_browser(request.connection, person.id, request.http.cookies.get(name, ""))
+    secret = know_browser(request.connection, person.id, request.http.cookies.get(name, ""))
     answer.set_cookie(
-        name, known, max_age=round(LASTS.total_seconds()), path="/", secure=request.context.is_secure, httponly=True,
+        name, secret, max_age=round(LASTS.total_seconds()), path="/", secure=request.context.is_secure, httponly=True,
         samesite="strict",
     )  # fmt: skip
 
 
 def connect(request: TeamRequest) -> Html | Response:
-    """Let a machine in, or not."""
+    """Approve or refuse a machine."""
     code = request.form.get("code") or request.get("code")
     person = request.person
     if request.http.method == "POST" and request.form.get("answer") in ("yes", "no"):
@@ -257,6 +252,6 @@ def _ask_about(person: Person, machine: str, code: str) -> Html:
 
 
 def local_path(address: str) -> str:
-    """The same address if it is one of this server, else the first page: a link must not lead to another site."""
+    """Return an address if it is one of this server, else the first page: a link must not lead to another site."""
     is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and "\\" not in address
     return quote(address, safe="/?=&%:@!$'()*+,;~-._#") if is_local else "/"

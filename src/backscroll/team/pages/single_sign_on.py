@@ -1,28 +1,29 @@
-"""Signing in through an identity provider."""
+"""Handlers for signing in through an identity provider."""
 
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from backscroll.team.context import TeamContext, TeamRequest, not_found, see
-from backscroll.team.joining import demand_own_session
-from backscroll.team.oidc import REQUEST, BegunSignIn, OidcProvider
+from backscroll.team.pages.requests import TeamRequest, not_found, see
 from backscroll.team.pages.sign_in_pages import enter, local_path
-from backscroll.team.sessions import person_of_session
+from backscroll.team.people.context import TeamContext
+from backscroll.team.people.invitations import require_own_session
+from backscroll.team.people.oidc import REQUEST, BegunSignIn, OidcProvider
+from backscroll.team.people.sessions import person_of_session
 
 
 def before_start(request: Request, context: TeamContext) -> None:
-    """Ask the provider for its addresses, outside of a transaction."""
+    """Fetch the addresses of the provider, outside of a transaction."""
     del request
     _provider(context).describe_recently()
 
 
 def start(request: TeamRequest) -> Response:
-    """Send the browser to the provider; what it brings back must come from the same browser."""
+    """Send the browser to the provider. The same browser must return with the answer."""
     provider = _provider(request.context)
     session = person_of_session(request.connection, request.http.cookies.get(request.context.cookie, ""))
-    demand_own_session(request.connection, request.get("link"), session)
+    require_own_session(request.connection, request.get("link"), session)
     leave = provider.begin(request.connection, local_path(request.get("next", "/")), request.get("link"))
     answer = see(leave.address)
     answer.set_cookie(
@@ -43,7 +44,7 @@ def before_callback(request: Request, context: TeamContext) -> tuple[BegunSignIn
 
 
 def callback(request: TeamRequest) -> Response:
-    """Where the provider sends people back."""
+    """Sign in a person whom the provider sent back."""
     begun, claims = request.before
     person = _provider(request.context).finish(request.connection, begun, claims)
     answer = enter(request, person, begun.after, by_password=False)

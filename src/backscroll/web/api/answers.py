@@ -56,9 +56,12 @@ class Chat(Answer):
     owner: str | UnsetType = UNSET
     """On a team server: whose it is."""
     machines: list[str] | UnsetType = UNSET
-    """Only in a list, as are the next two."""
+    """Only in a list, as are the next four."""
     tokens: int | UnsetType = UNSET
     cost_microdollars: int | UnsetType | None = UNSET
+    unrecorded_tokens: int | UnsetType = UNSET
+    """What requests without a record used, beside `tokens`."""
+    unrecorded_cost_microdollars: int | UnsetType | None = UNSET
 
 
 class Chats(Answer):
@@ -222,6 +225,13 @@ class Call(Answer):
     diff: str | None
 
 
+class OtherText(Answer):
+    """What a copy of a message says that is from another machine."""
+
+    machine: str
+    text: str
+
+
 class Message(Answer):
     """A message with its calls."""
 
@@ -236,6 +246,10 @@ class Message(Answer):
     stop_reason: str | None
     compaction: Compaction | None
     calls: list[Call]
+    starts_part: str | UnsetType = UNSET
+    """Why a part of the conversation begins here; missing if none does."""
+    conflicts: list[OtherText] | UnsetType = UNSET
+    """What copies of the message from other machines say, where that is something else; missing if there are none."""
     branch: int | UnsetType = UNSET
     """Missing for an agent's messages."""
 
@@ -256,6 +270,8 @@ class Hit(Answer):
     project: str | None
     session: str | None
     agent: str | None
+    machine: str | None
+    """The machine that the text is from; null for a title."""
     message: str | None
     message_id: str | None
     block: int

@@ -26,27 +26,27 @@ class Endpoint(NamedTuple):
 
     path: str
     answer: Callable[..., dict[str, Any]]
-    """Takes a library and the parameters, and with `browses` the open chats."""
+    """Function that takes a library and the parameters, and with `browses` the open chats."""
     takes: type[msgspec.Struct]
     gives: type[msgspec.Struct]
     fails: tuple[type[BackscrollError], ...]
     browses: bool = False
-    """Whether it reads messages of a chat."""
+    """Whether the endpoint reads messages of a chat."""
     is_early: bool = False
-    """Whether it works before the first update."""
+    """Whether the endpoint works before the first update."""
 
     @property
     def name(self) -> str:
-        """Its operation id."""
+        """Operation id of the endpoint."""
         return self.answer.__name__
 
     @property
     def summary(self) -> str:
-        """Its one-line description."""
+        """One-line description of the endpoint."""
         return (self.answer.__doc__ or "").splitlines()[0]
 
     def route(self) -> Route:
-        """The route to it."""
+        """Starlette route of the endpoint."""
         return Route(self.path, _answering(self), methods=["GET"], name=f"api-{self.name}")
 
 
@@ -82,7 +82,7 @@ def _answering(endpoint: Endpoint) -> Answering:
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The same without NaN and infinity, which JSON does not have."""
+    """Return the value without NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {str(key): _finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

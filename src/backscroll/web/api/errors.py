@@ -1,4 +1,4 @@
-"""Every error as JSON of one shape: from the library, the router, the guard, or a bug."""
+"""Errors as JSON of one shape: from the library, the router, the guard, or a bug."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -33,10 +33,10 @@ class Error(msgspec.Struct, frozen=True):
 
 
 def problem_response(error: BackscrollError, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as JSON."""
-    told = Error(ErrorDetail(error.kind, error.message, error.hint))
+    """Return an error as JSON."""
+    answer = Error(ErrorDetail(error.kind, error.message, error.hint))
     try:
-        body = msgspec.json.encode(told)
+        body = msgspec.json.encode(answer)
     except UnicodeEncodeError:  # half a character, from a request or a file name
         clean = [text.encode(errors="replace").decode() for text in (error.message, error.hint)]
         body = msgspec.json.encode(Error(ErrorDetail(error.kind, *clean)))
@@ -44,12 +44,12 @@ def problem_response(error: BackscrollError, status: int, headers: Mapping[str, 
 
 
 def retry_headers(error: BackscrollError) -> dict[str, str]:
-    """When to ask again, if there is no more to it than that."""
+    """Return a Retry-After header if waiting is all that the client has to do."""
     return {"retry-after": str(getattr(error, "seconds", RETRY_SECONDS))} if isinstance(error, Busy) else {}
 
 
 async def on_http_error(request: Request, raised: Exception) -> Response:
-    """Errors of the router: unknown address, method not allowed."""
+    """Answer an error of the router: unknown address, method not allowed."""
     status = raised.status_code if isinstance(raised, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     headers = (raised.headers if isinstance(raised, HTTPException) else None) or {}
     error = _as_error(request, status)
@@ -62,12 +62,12 @@ async def on_http_error(request: Request, raised: Exception) -> Response:
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """A bug of ours. The traceback goes to the log, never to the client."""
+    """Answer a bug of ours. The traceback goes to the log, never to the client."""
     return await on_http_error(request, HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR))
 
 
 async def on_departure(_: Request, __: Exception) -> Response:
-    """A client that went away while it was sending: no bug of ours, and nobody reads the answer."""
+    """Answer a client that went away while it was sending: no bug of ours, and the answer is never read."""
     return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 

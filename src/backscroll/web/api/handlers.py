@@ -1,9 +1,10 @@
-"""The handlers: each answers with what `--json` prints."""
+"""The handlers of the API: each returns what `--json` prints."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from backscroll import __version__
+from backscroll.conversation.branch_paths import branch_of_session
 from backscroll.errors import UsageError
 from backscroll.library import StoredChat
 from backscroll.library.chats.branch_comparison import comparison_of
@@ -26,11 +27,11 @@ from backscroll.web.asker import owner_name
 
 def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
     """List chats whose fields and titles match a query."""
-    found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
+    stored = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
     return {
-        "chats": [_listed_chat(library, one) for one in found[: wanted.limit]],
+        "chats": [_listed_chat(library, chat) for chat in stored[: wanted.limit]],
         "total": library.count_chats(wanted.q),
-        "more": len(found) > wanted.limit,
+        "more": len(stored) > wanted.limit,
     }
 
 
@@ -44,11 +45,10 @@ def messages(library: Library, wanted: MessagesParameters, open_chats: OpenChats
     reader = open_chats.open(library, wanted.id)
     if wanted.agent:
         branch_messages, beside = reader.agent_branch(reader.agent(wanted.agent)), {}
-        entries = branch_messages.entries
     else:
-        branch_messages, beside = reader.branch_messages(wanted.branch), {"branch": wanted.branch}
-        # Messages shared with earlier branches are listed there, as in `show --json`.
-        entries = [entry for entry in branch_messages.entries if reader.branch_of(entry.turn) == wanted.branch]
+        branch = wanted.branch or branch_of_session(reader.chat, wanted.id)
+        branch_messages, beside = reader.branch_messages(branch), {"branch": branch}
+    entries = branch_messages.entries
     keys = [entry.key for entry in entries[wanted.offset : wanted.offset + wanted.limit]]
     return {
         "messages": [
@@ -72,21 +72,21 @@ def compare(library: Library, wanted: CompareParameters, open_chats: OpenChats) 
 def agents(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
     """List the sub-agents of a chat, including those that were only warmed up."""
     reader = open_chats.open(library, wanted.id)
-    found = reader.chat.agents
-    reader.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for their usage
-    return {"agents": [agent_as_json(agent) for agent in found]}
+    agents = reader.chat.agents
+    reader.read(library, [row for agent in agents for row in agent.rows if row.message_id])  # for their usage
+    return {"agents": [agent_as_json(agent) for agent in agents]}
 
 
 def search(library: Library, wanted: SearchParameters) -> dict[str, Any]:
     """Search prompts, answers, thinking, tool input and tool output."""
     if not wanted.q.strip():
         raise UsageError("the query is empty", "put words or fields into q")
-    found = library.search(
+    results = library.search(
         wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits, cursor=wanted.cursor
     )
-    answer = found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
-    for told, one in zip(answer["chats"], found.chats, strict=True):
-        told |= _owner(one.chat)
+    answer = found_as_json(results, [marked_chat(library, chat.chat).mark for chat in results.chats])
+    for row, chat in zip(answer["chats"], results.chats, strict=True):
+        row |= _owner(chat.chat)
     return answer
 
 
@@ -117,27 +117,29 @@ def status(library: Library, _: NoParameters) -> dict[str, Any]:
 
 
 def _listed_chat(library: Library, stored: StoredChat) -> dict[str, Any]:
-    """As `list --json` prints it."""
+    """Return the summary of a chat as `list --json` prints it."""
     return {
         **_chat(library, stored, stored.machines),
         "tokens": stored.tokens,
         "cost_microdollars": stored.cost_microdollars,
+        "unrecorded_tokens": stored.unrecorded_tokens,
+        "unrecorded_cost_microdollars": stored.unrecorded_microdollars,
     }
 
 
 def _chat(library: Library, stored: StoredChat, machines: Sequence[str] | None = None) -> dict[str, Any]:
     mark = marked_chat(library, stored).mark
-    told = chat_as_json(
+    row = chat_as_json(
         stored.overview,
         archived=stored.archived,
         pinned=mark.pinned,
         tags=mark.tags,
         machines=machines,
     )
-    return {**told, **_owner(stored)}
+    return {**row, **_owner(stored)}
 
 
 def _owner(stored: StoredChat) -> dict[str, str]:
-    """Whose it is, on a team server."""
+    """Return the owner of a chat as a field; no field if there is one person only."""
     owner = owner_name(stored.machines)
     return {"owner": owner} if owner else {}

@@ -18,19 +18,19 @@ REFERENCE: Final = "#/components/schemas/{name}"
 
 
 async def describe(_: Request) -> Response:
-    """The description."""
+    """Return the description as JSON."""
     return Response(msgspec.json.encode(description()), media_type="application/json")
 
 
 @cache
 def description() -> dict[str, Any]:
-    """The whole description. Callers must not change it."""
+    """Build the whole description. Callers must not change it."""
     shapes = [endpoint.gives for endpoint in ENDPOINTS]
     schemas, components = msgspec.json.schema_components([*shapes, Error], ref_template=REFERENCE)
-    *given, error = schemas
+    *parameters, error = schemas
     paths = {
         endpoint.path: {"get": _operation(endpoint, schema, error)}
-        for endpoint, schema in zip(ENDPOINTS, given, strict=True)
+        for endpoint, schema in zip(ENDPOINTS, parameters, strict=True)
     }
     return {
         "openapi": "3.1.0",

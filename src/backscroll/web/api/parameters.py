@@ -53,7 +53,9 @@ class MessagesParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which messages of a chat."""
 
     id: Name
-    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="The branch; 1 is the active one.")] = 1
+    branch: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="The branch; 1 is the active one, 0 that of a session.")
+    ] = 0
     agent: Annotated[str, Meta(max_length=128, description="Messages of this agent instead; its full id.")] = ""
     offset: Offset = 0
     limit: Annotated[int, Meta(ge=1, le=500, description="How many results to return at most.")] = 100
@@ -100,11 +102,11 @@ Parameters = TypeVar("Parameters", bound=Struct)
 
 def read_parameters(kind: type[Parameters], path: dict[str, Any], query: bytes) -> Parameters:
     """The parameters of a request, or an error that says which one is wrong."""
-    given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
-    if doubled := sorted(path.keys() & given.keys()):
+    fields = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
+    if doubled := sorted(path.keys() & fields.keys()):
         raise UsageError(f"{doubled[0]} is part of the path", "remove it from the query string")
     try:
-        return msgspec.convert({**given, **path}, kind, strict=False)
+        return msgspec.convert({**fields, **path}, kind, strict=False)
     except msgspec.ValidationError as error:
         problem = validation_message(str(error), missing="is missing", unknown="is not a parameter of this endpoint")
         raise UsageError(problem, HINT) from error

@@ -1,4 +1,4 @@
-"""Reports, by name."""
+"""Reports of the API, by name."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -17,18 +17,18 @@ from backscroll.web.api.parameters import ReportParameters
 
 def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
     """Get a report. It can be grouped as the command of the same name says."""
-    asked = _report_request(wanted, datetime.now().astimezone())
+    scope = _report_request(wanted, datetime.now().astimezone())
     if wanted.report == "overview":
-        found = overview(library, asked, datetime.now(UTC))
-        return {name: value for name, value in found.items() if name != "notes"}
-    report = report_of(library, wanted.report, asked, wanted.by, wanted.limit)
+        totals = overview(library, scope, datetime.now(UTC))
+        return {name: value for name, value in totals.items() if name != "notes"}
+    report = report_of(library, wanted.report, scope, wanted.by, wanted.limit)
     return {"rows": report.as_dicts()[: wanted.limit], **report.facts}
 
 
 def _report_request(wanted: ReportParameters, now: datetime) -> ReportRequest:
     is_open = not (wanted.since or wanted.until or wanted.period)
-    said = DEFAULT_SINCE if is_open and wanted.report == "spend" else wanted.since
-    since = parse_moment(said, now) if said else None
+    start = DEFAULT_SINCE if is_open and wanted.report == "spend" else wanted.since
+    since = parse_moment(start, now) if start else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:
         period = period_of(wanted.period, now)

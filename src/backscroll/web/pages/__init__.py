@@ -1,1 +1,1 @@
-"""The pages. Each is a function that is asked and gives HTML."""
+"""The pages. Each is a function that takes a request and returns HTML."""

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
+from backscroll.conversation.branch_paths import branch_of_session
 from backscroll.conversation.messages import Message
 from backscroll.conversation.pictures import bytes_of, pictures_of
 from backscroll.errors import BackscrollError, NothingFound, UsageError
@@ -32,24 +33,30 @@ SCRIPTS: Final = ("chat.js",)
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The page. `at` names a message: the page starts there, on the branch that has it."""
+    """Return the page of a chat. `at` names a message: the page starts there, on the branch that has it."""
     at, branch = request.get("at"), request.number("branch", 1, least=1)
     if request.get("from"):
         return _at_fork(request)
-    stored = request.library.find(request.path("chat"))
+    name = request.path("chat")
+    stored = request.library.find(name)
+    if not at and not request.get("branch") and not stored.overview.id.startswith(name.lower()):
+        reader = request.state.open_chats.open(request.library, stored)
+        number = branch_of_session(reader.chat, name)
+        if number != 1:
+            return RedirectResponse(ChatView(request.library, reader, number).links.branch_page, status_code=302)
     is_long = stored.overview.messages > MAX_AT_ONCE and branch <= stored.overview.branches
     if is_long and not at and not request.state.open_chats.has(stored):
         return StreamingResponse(_piece_by_piece(request.state, stored, branch), media_type="text/html")
     chat_view = _chat_view(request, stored)
     if at and at not in chat_view.branch_messages.at:
         return _lead_to(request, chat_view, at)
-    shown = chat_view.shown(at or None)
-    main = join([pane(request.library, stored), chat_page(shown)])
-    return document(shown.title, main, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room")
+    page_data = chat_view.shown(at or None)
+    main = join([pane(request.library, stored), chat_page(page_data)])
+    return document(page_data.title, main, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room")
 
 
 def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iterator[str]:
-    """The page of a long chat that is not open yet. The browser gets the head first, and loads scripts meanwhile."""
+    """Yield the page of a long chat that is not open yet. The browser gets the head, and loads scripts meanwhile."""
     begin, end = page_frame(
         stored.overview.title, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
@@ -60,26 +67,26 @@ def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iter
     try:
         with state.library() as library:
             reader = state.open_chats.open(library, stored.overview.id)
-            shown = chat_page(ChatView(library, reader, branch).shown())
+            body = chat_page(ChatView(library, reader, branch).shown())
     except BackscrollError as error:  # too late for another status
-        shown = error_html(error)
-    yield shown
+        body = error_html(error)
+    yield body
     yield end
 
 
 def warm(request: PageRequest) -> Response:
-    """Open a chat before it is read: the pointer rests on a link to it."""
+    """Open a chat ahead of reading: the pointer rests on a link to it."""
     _chat_view(request)
     return Response(status_code=204)
 
 
 def side(request: PageRequest) -> Html:
-    """The side column: outline, context and cost so far."""
+    """Return the side column: outline, context and cost so far."""
     return beside(_chat_view(request).shown(is_whole=True))
 
 
 def chunk(request: PageRequest) -> Html:
-    """The messages of a chunk."""
+    """Return the messages of a chunk."""
     number = request.path("number")
     chat_view = _chat_view(request)
     if not number.isdecimal() or int(number[:9]) * CHUNK >= max(1, len(chat_view.branch_messages.entries)):
@@ -88,50 +95,51 @@ def chunk(request: PageRequest) -> Html:
 
 
 def changes(request: PageRequest) -> Response:
-    """What was added or changed since a cursor."""
+    """Return what was added or changed since a cursor, as JSON."""
     chat_view = _chat_view(request)
     is_live = chat_view.is_live
-    found = chat_view.reader.changes(request.library, chat_view.branch, request.get("since"), is_live=is_live)
-    messages = [message for message, _ in found.messages]
+    update = chat_view.reader.changes(request.library, chat_view.branch, request.get("since"), is_live=is_live)
+    messages = [message for message, _ in update.messages]
     view = chat_view.view(messages)
     known = {message.key: message for message in messages}
-    missing = [after for _, after in found.messages if after is not None and after not in known]
+    missing = [after for _, after in update.messages if after is not None and after not in known]
     known |= {message.key: message for message in chat_view.messages(missing)}
     return _json({
-        "cursor": found.cursor,
-        "reset": found.is_reset,
+        "cursor": update.cursor,
+        "reset": update.is_reset,
         "messages": [
             {"id": message.key, "after": after, "html": str(message_html(message, view, known.get(after or "")))}
-            for message, after in found.messages
+            for message, after in update.messages
         ],
         "removed": [],
         "chunks": -(-len(chat_view.branch_messages.entries) // CHUNK),
         "total": len(chat_view.branch_messages.entries),
         "live": is_live,
         "state": chat_view.state,
+        "tool": chat_view.asked_tool,
         "title": chat_view.reader.stored.overview.title,
     })  # fmt: skip
 
 
 def find(request: PageRequest) -> Response:
-    """The messages of a branch that match a query, in reading order."""
+    """Return the messages of a branch that match a query, as JSON in reading order."""
     chat_view = _chat_view(request)
-    found = find_in(request.library, chat_view.reader, chat_view.branch_messages, request.get("q"))
-    matches = [{"message": key, "chunk": chat_view.branch_messages.at[key] // CHUNK} for key in found.messages]
-    return _json({"matches": matches, "total": len(matches), "texts": found.texts})
+    matching = find_in(request.library, chat_view.reader, chat_view.branch_messages, request.get("q"))
+    matches = [{"message": key, "chunk": chat_view.branch_messages.at[key] // CHUNK} for key in matching.messages]
+    return _json({"matches": matches, "total": len(matches), "texts": matching.texts})
 
 
 def agent(request: PageRequest) -> Html:
-    """A sub-agent's page."""
+    """Return a sub-agent's page."""
     chat_view = _chat_view(request)
-    found = chat_view.reader.agent(request.path("agent"))
-    back = chat_view.links.message(found.call.id) if found.call else f"/chats/{request.path('chat')}"
-    shown = agent_page(
-        found, _agent_messages(chat_view, request.path("agent")), chat_view.reader.stored.overview.title, back
+    sub_agent = chat_view.reader.agent(request.path("agent"))
+    back = chat_view.links.message(sub_agent.call.id) if sub_agent.call else f"/chats/{request.path('chat')}"
+    content = agent_page(
+        sub_agent, _agent_messages(chat_view, request.path("agent")), chat_view.reader.stored.overview.title, back
     )
     return document(
-        found.description or found.id,
-        join([pane(request.library, chat_view.reader.stored), shown]),
+        sub_agent.description or sub_agent.id,
+        join([pane(request.library, chat_view.reader.stored), content]),
         here="/chats",
         styles=STYLES,
         scripts=SCRIPTS,
@@ -140,12 +148,12 @@ def agent(request: PageRequest) -> Html:
 
 
 def agent_messages(request: PageRequest) -> Html:
-    """A sub-agent's messages, as a fragment."""
+    """Return a sub-agent's messages, as a fragment."""
     return _agent_messages(_chat_view(request), request.path("agent"))
 
 
 def whole(request: PageRequest) -> Html:
-    """All of a tool call and its result."""
+    """Return a whole tool call with its result."""
     chat_view, name = _chat_view(request), request.path("call")
     message = _message_with(chat_view, name)
     if name not in message.calls:
@@ -154,18 +162,18 @@ def whole(request: PageRequest) -> Html:
 
 
 def row(request: PageRequest) -> Response:
-    """A row as it was written."""
+    """Return a row as it was written."""
     raw = _chat_view(request).record(request.path("row")).raw.strip(b"\0 \r\n")
     return PlainTextResponse(raw.decode("utf-8", "replace"))
 
 
 def shown_picture(request: PageRequest) -> Response:
-    """An image, if its bytes are one."""
+    """Return an image, if its bytes are one."""
     chat_view = _chat_view(request)
-    found = pictures_of(chat_view.record(request.path("row")))
+    images = pictures_of(chat_view.record(request.path("row")))
     number = request.path("number")
-    at = int(number) if number.isdecimal() and len(number) < 5 else len(found)
-    data = bytes_of(found[at]) if at < len(found) else None
+    at = int(number) if number.isdecimal() and len(number) < 5 else len(images)
+    data = bytes_of(images[at]) if at < len(images) else None
     kind = detect_media_type(data) if data else None
     if data is None or kind is None:
         raise NothingFound("this image does not exist, or its format is not supported", "see the raw row")
@@ -173,7 +181,7 @@ def shown_picture(request: PageRequest) -> Response:
 
 
 def marks(request: PageRequest) -> Response:
-    """Pin, tag, or note something."""
+    """Change the pin, the tags or the note of a chat."""
     stored = request.library.find(request.path("chat"))
     sessions = sessions_of(stored)
     form = request.form
@@ -197,10 +205,10 @@ def marks(request: PageRequest) -> Response:
 
 
 def _came_from(request: PageRequest) -> str | None:
-    """The page of ours that a form was sent from."""
-    said = urlsplit(request.http.headers.get("referer", ""))
-    is_ours = said.netloc == request.http.headers.get("host") and said.path.startswith("/")
-    return f"/{said.path.lstrip('/')}{f'?{said.query}' if said.query else ''}" if is_ours else None
+    """Return the page of ours that a form was sent from."""
+    referrer = urlsplit(request.http.headers.get("referer", ""))
+    is_ours = referrer.netloc == request.http.headers.get("host") and referrer.path.startswith("/")
+    return f"/{referrer.path.lstrip('/')}{f'?{referrer.query}' if referrer.query else ''}" if is_ours else None
 
 
 def _chat_view(request: PageRequest, chat: StoredChat | None = None) -> ChatView:
@@ -209,10 +217,10 @@ def _chat_view(request: PageRequest, chat: StoredChat | None = None) -> ChatView
 
 
 def _message_with(chat_view: ChatView, name: str) -> Message:
-    found = chat_view.message(name)
-    if found is None:
+    message = chat_view.message(name)
+    if message is None:
         raise NothingFound(f"there is no message or tool call {name}", "reload the page")
-    return found
+    return message
 
 
 def _agent_messages(chat_view: ChatView, name: str) -> Html:
@@ -222,9 +230,9 @@ def _agent_messages(chat_view: ChatView, name: str) -> Html:
 
 def _lead_to(request: PageRequest, chat_view: ChatView, name: str) -> Response:
     """Redirect to a message, by any of its ids."""
-    found = chat_view.reader.locate(name)
-    if found is not None:
-        branch, key = found
+    location = chat_view.reader.locate(name)
+    if location is not None:
+        branch, key = location
         links = ChatView(request.library, chat_view.reader, branch).links
         return RedirectResponse(with_find(links.message(key), request.get("find")), status_code=302)
     owner = chat_view.reader.agent_with(name)

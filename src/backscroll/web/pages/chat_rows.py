@@ -33,21 +33,21 @@ class ChatRow:
     mark: Mark
     is_live: bool
     machines: tuple[str, ...] = ()
-    """The machines to name; none while everything is from one."""
+    """Machines to name; none while everything is from the same machine."""
 
     @property
     def overview(self) -> Overview:
-        """Its title, project, times and counts."""
+        """Title, project, times and counts of the chat."""
         return self.stored.overview
 
     @property
     def cost(self) -> str:
-        """Its cost, formatted."""
+        """Cost of the chat, formatted."""
         return "–" if self.stored.cost is None else money(self.stored.cost)
 
 
 def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
-    """Chats with their marks."""
+    """Return the rows of these chats, with their marks."""
     return [
         ChatRow(stored, marked_chat(library, stored).mark, is_live(library, stored), library.machines_of(stored))
         for stored in chats
@@ -55,48 +55,48 @@ def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
 
 
 def is_live(library: Library, stored: StoredChat) -> bool:
-    """Whether a client has it open, or its file grows."""
+    """Whether a client has the chat open, or its file grows."""
     return any(session.lower() in library.scope.live for session in stored.overview.leaves)
 
 
 def money(nanodollars: int) -> str:
-    """Nanodollars, formatted as dollars."""
+    """Format nanodollars as dollars."""
     return dollars(round(nanodollars / 1000))
 
 
 def when(time: datetime | None) -> Html:
-    """A time; a script replaces it by “5 min ago”."""
+    """Return a time as an element; a script replaces it by “5 min ago”."""
     if time is None:
         return el("span", "–", class_="muted")
     return el("time", f"{reader_time(time):%Y-%m-%d %H:%M}", datetime=moment(time))
 
 
 def title_of(chat: Overview) -> str:
-    """Its title, on one line."""
+    """Return the title of a chat, on one line."""
     return cut_at_word(clean_line(chat.title), LONGEST_TITLE) or "(no title)"
 
 
 def project_link(project: str | None) -> Html:
-    """A link to a project's chats."""
+    """Return a link to a project's chats."""
     if not project:
         return el("span", "no project", class_="muted")
     return el("a", project_name(project), href=chats_address(project=project), title=project, class_="project")
 
 
 def table_of(rows: Sequence[ChatRow], headings: Html, *, with_project: bool = True) -> Html:
-    """A table of chats; on a narrow screen each row is a card."""
+    """Return a table of chats; on a narrow screen each row is a card."""
     body = [_row(row, with_project=with_project) for row in rows]
     return el("table", el("thead", headings), el("tbody", body), class_="chats")
 
 
 def number_cell(count: int, noun: str, title: str | None = None) -> Html:
-    """A cell with a number; narrow screens have no column headings, so the noun is part of the cell."""
-    told, _, unit = plural(count, noun).partition(" ")
-    return el("td", told, el("span", f" {unit}", class_="unit"), class_="number", title=title)
+    """Return a cell with a number; narrow screens have no column headings, so the noun is part of the cell."""
+    number, _, unit = plural(count, noun).partition(" ")
+    return el("td", number, el("span", f" {unit}", class_="unit"), class_="number", title=title)
 
 
 def item_of(row: ChatRow) -> Html:
-    """A chat in two lines."""
+    """Return a chat as an item of two lines."""
     chat = row.overview
     facts = [project_link(chat.project), when(chat.last_active), plural(chat.messages, "message")]
     if row.stored.cost:
@@ -111,7 +111,7 @@ def item_of(row: ChatRow) -> Html:
 
 
 def badges_of(row: ChatRow) -> Html:
-    """The badges of a chat: its owner on a team server, live, new, archived, branches, agents and tags."""
+    """Return the badges of a chat: its owner on a team server, live, new, archived, branches, agents and tags."""
     chat = row.overview
     tags = dict.fromkeys([*chat.tags, *row.mark.tags])
     badges = [
@@ -142,7 +142,7 @@ def badges_of(row: ChatRow) -> Html:
 
 
 def _count_badge(drawing: str, count: int, noun: str) -> Html:
-    """A number with a drawing; what is counted is said to those who do not see it."""
+    """Return a badge with a drawing and a number; screen readers get the noun, too."""
     return el("span", icon(drawing), f"{count:,}", el("span", f" {noun}", class_="unseen"), class_="badge count",
               title=f"{count:,} {noun}")  # fmt: skip
 
@@ -191,7 +191,7 @@ def _tag_button(chat: str) -> Html:
 
 
 def _named(branches: Sequence[str]) -> Html | None:
-    """The git branches of the chat."""
+    """Return the git branches of a chat."""
     if not branches:
         return None
     more = f" +{len(branches) - 1}" if len(branches) > 1 else ""

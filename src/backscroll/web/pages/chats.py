@@ -20,6 +20,7 @@ from backscroll.web.asker import owner_tabs
 from backscroll.web.layout import document, empty_state, error_html
 from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import chat_rows, table_of
+from backscroll.web.pages.settings_forgets import hidden_notice
 from backscroll.web.requests import PageRequest, status_of
 
 PAGE: Final = 50
@@ -44,7 +45,7 @@ QUICK: Final = (
 
 @dataclass(frozen=True)
 class ChatFilter:
-    """Which chats to list, and in which order."""
+    """The query, the order and the grouping of a list of chats."""
 
     text: str
     project: str
@@ -54,7 +55,7 @@ class ChatFilter:
 
     @classmethod
     def of(cls, request: PageRequest) -> "ChatFilter":
-        """Read from the address."""
+        """Read the filter from the address of a request."""
         sort, by = request.get("sort", "newest"), request.get("by")
         if sort not in SORTS:
             raise UsageError(f"unknown sort order {sort}", f"use one of {', '.join(SORTS)}")
@@ -63,33 +64,33 @@ class ChatFilter:
         return cls(request.get("q").strip(), request.get("project"), sort, by, request.number("offset", 0))
 
     def address(self, **changed: str | int | None) -> str:
-        """The same list with some fields changed, from its start unless an offset is given."""
+        """Return the address of the same list with some fields changed, from its start unless an offset is given."""
         fields: dict[str, str | int | None] = {"project": self.project, "sort": self.sort, "by": self.by, **changed}
         text = str(fields.pop("text", self.text) or "")
         return chats_address(text, **{**fields, "sort": None if fields["sort"] == "newest" else fields["sort"]})
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is filtered out."""
+        """Whether no chat is filtered out."""
         return not self.text and not self.project
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The list."""
+    """Return the page with the list of chats."""
     wanted = ChatFilter.of(request)
     if first_run.is_first_run(request.library):
         return first_run.page("Chats", "/chats")
     try:
         query = request.library.parse(wanted.text)
     except QueryError as error:
-        shown = _page(request.library, wanted, el("div", error_html(error), id="chats"))
-        return HTMLResponse(shown, status_code=status_of(error))
+        body = _page(request.library, wanted, el("div", error_html(error), id="chats"))
+        return HTMLResponse(body, status_code=status_of(error))
     if wanted.project:
         query = Query(query.text, All((Field("project", "==", wanted.project), *query.root.parts)))
     fill = _by_project if wanted.by == "project" else _all
     with request.library.snapshot():
-        found = el("div", fill(request.library, wanted, query), id="chats")
-        return _page(request.library, wanted, found, request.library.count_chats(query))
+        results = el("div", fill(request.library, wanted, query), id="chats")
+        return _page(request.library, wanted, results, request.library.count_chats(query))
 
 
 def _page(library: Library, wanted: ChatFilter, found: Html, total: int | None = None) -> Html:
@@ -98,7 +99,7 @@ def _page(library: Library, wanted: ChatFilter, found: Html, total: int | None =
     main = join([
         el("div", el("h1", title, " ", _total(total)), _tabs(wanted), class_="head"), project,
         owner_tabs(wanted.text, "me", lambda text: wanted.address(text=text)),
-        _filter(wanted), _quick(library, wanted), found,
+        hidden_notice(library), _filter(wanted), _quick(library, wanted), found,
     ])  # fmt: skip
     return document(title, main, here="/chats", scripts=("chat_lists.js", "chats.js"), styles=("pages.css",))
 
@@ -135,7 +136,7 @@ def _filter(wanted: ChatFilter) -> Html:
 
 
 def _quick(library: Library, wanted: ChatFilter) -> Html:
-    """Filters for one click: built-in ones, the user's tags, saved searches."""
+    """Return filters to apply with a click: built-in ones, the user's tags, saved searches."""
     parts: list[Html] = []
     for query, name in (*QUICK, *((field_text("tag", tag), f"#{tag}") for tag in sorted(library.marks.tagged()))):
         is_here = wanted.text == query
@@ -164,12 +165,12 @@ def _all(library: Library, wanted: ChatFilter, query: Query) -> Html:
             join([el("h2", "Pinned"), table_of(rows, _headings(wanted, with_project=is_mixed), with_project=is_mixed)])
         )
         parts.append(el("h2", "Other chats") if chats else NOTHING)
-    shown = chat_rows(library, chats[:PAGE])
-    if shown:
-        parts.append(table_of(shown, _headings(wanted, with_project=is_mixed), with_project=is_mixed))
+    listed = chat_rows(library, chats[:PAGE])
+    if listed:
+        parts.append(table_of(listed, _headings(wanted, with_project=is_mixed), with_project=is_mixed))
     has_more = len(chats) > PAGE
     total = library.count_chats(query) if has_more or wanted.offset else None
-    parts.append(_pages(wanted, len(shown), PAGE, has_more=has_more, total=total))
+    parts.append(_pages(wanted, len(listed), PAGE, has_more=has_more, total=total))
     return join(parts)
 
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from time import thread_time
 from typing import Final
 
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
 from backscroll.conversation.model_names import short_models
 from backscroll.errors import NothingFound
 from backscroll.library.chats.branch_comparison import (
@@ -29,14 +29,14 @@ from backscroll.web.layout import document
 from backscroll.web.requests import PageRequest
 
 MAX_ANSWER_LENGTH: Final = 4_000
-"""How much of an answer is shown; the chat has the rest."""
+"""Characters shown of an answer; the chat has the rest."""
 SHORT_PROMPT: Final = 600
 MAX_FILES: Final = 200
 MAX_CHOICES: Final = 300
 
 
 def show(request: PageRequest) -> Html:
-    """The page. `left` and `right` are the numbers of the branches."""
+    """Return the page. `left` and `right` are the numbers of the branches."""
     reader = request.state.open_chats.open(request.library, request.path("chat"))
     count = len(reader.chat.branches)
     left = request.number("left", 1, least=1)
@@ -44,7 +44,7 @@ def show(request: PageRequest) -> Html:
     for number in (left, right):
         if number > count > 1:
             raise NothingFound(f"there is no branch {number}", f"this chat has {count}")
-    found = comparison_of(request.library, reader, left, right)
+    comparison = comparison_of(request.library, reader, left, right)
     chat = reader.stored.overview
     with timed(thread_time):
         main = el(
@@ -53,9 +53,9 @@ def show(request: PageRequest) -> Html:
                class_="back"),
             el("h1", "Compare branches"),
             _choice(reader.chat.branches, left, right),
-            _shared(chat.id, found),
-            el("div", _facts(found), _files(found), class_="compare-overview"),
-            el("div", _column(chat.id, found.left, right), _column(chat.id, found.right, left),
+            _shared(chat.id, comparison),
+            el("div", _facts(comparison), _files(comparison), class_="compare-overview"),
+            el("div", _column(chat.id, comparison.left, right), _column(chat.id, comparison.right, left),
                class_="compare-columns"),
             class_="compare",
         )  # fmt: skip
@@ -88,8 +88,8 @@ def _choice(branches: list[Branch], left: int, right: int) -> Html:
 
 
 def _option(branch: Branch) -> str:
-    asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
-    begins = first_words(next(asked, ""), 60) or "no prompt"
+    prompts = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
+    begins = first_words(next(prompts, ""), 60) or "no prompt"
     return f"{branch.number}{' (active)' if branch.number == 1 else ''}: {begins}"
 
 
@@ -98,8 +98,8 @@ def _shared(chat: str, found: BranchComparison) -> Html:
         return el("p", "These branches share nothing: each begins on its own.", class_="muted")
     text = f" after “{first_words(found.fork_text, 120)}”" if found.fork_text else ""
     link = el("a", "Show where they part", href=chat_address(chat, found.fork), id="fork")
-    told = f"They share {plural(found.shared_messages, 'message')} and part{text}."
-    return el("p", told, " ", link, class_="muted")
+    sentence = f"They share {plural(found.shared_messages, 'message')} and part{text}."
+    return el("p", sentence, " ", link, class_="muted")
 
 
 def _facts(found: BranchComparison) -> Html:
@@ -118,8 +118,8 @@ def _facts(found: BranchComparison) -> Html:
         ("Models", lambda side: ", ".join(short_models(side.models).values()) or "–"),
     ]
     body = [
-        el("tr", el("th", name, scope="row"), el("td", told(left)), el("td", told(right)))
-        for name, told in rows
+        el("tr", el("th", name, scope="row"), el("td", value_of(left)), el("td", value_of(right)))
+        for name, value_of in rows
         if (name != "Agents" or left.agents or right.agents) and (name != "Lines" or left.files or right.files)
     ]
     head = el("tr", el("td"), el("th", _name(left), scope="col"), el("th", _name(right), scope="col"))
@@ -150,11 +150,11 @@ def _files(found: BranchComparison) -> Html:
     rows = [
         el(
             "tr",
-            el("th", el("a", one.file, href=f"/files?path={part(one.file)}"), scope="row", class_="mono"),
-            el("td", _change(one.left), data_label=_name(found.left)),
-            el("td", _change(one.right), data_label=_name(found.right)),
+            el("th", el("a", file.file, href=f"/files?path={part(file.file)}"), scope="row", class_="mono"),
+            el("td", _change(file.left), data_label=_name(found.left)),
+            el("td", _change(file.right), data_label=_name(found.right)),
         )
-        for one in files[:MAX_FILES]
+        for file in files[:MAX_FILES]
     ]
     head = el("tr", el("th", "File", scope="col"), el("th", _name(found.left), scope="col"),
               el("th", _name(found.right), scope="col"))  # fmt: skip
@@ -201,14 +201,14 @@ def _column(chat: str, side: ComparedBranch, other: int) -> Html:
 
 
 def _unanswered_prompt(turn: ComparedTurn) -> str | None:
-    """The prompt of a turn in which nothing else happened."""
+    """Return the prompt of a turn in which nothing else happened."""
     is_short = len(turn.prompt) <= SHORT_PROMPT and str(turn.heading.kind) != "compaction"
     is_bare = is_short and not (turn.answer or turn.files or turn.heading.calls or turn.cost)
     return (turn.prompt or "(no text)") if is_bare else None
 
 
 def _unanswered(chat: str, branch: int, turns: list[ComparedTurn]) -> Html:
-    """The same prompt, once or several times in a row, without an answer: a line is enough."""
+    """Return one line for the same prompt without an answer, sent once or several times in a row."""
     first = turns[0]
     text = el("a", first.prompt or "(no text)", href=_message(chat, branch, first.heading.key))
     times = f" × {len(turns):,}" if len(turns) > 1 else ""

@@ -1,4 +1,4 @@
-"""The context of a chat: what filled the window at every turn, where it was compacted, and what was lost."""
+"""The context of a chat: the parts that filled the window at every turn, compactions, and what they removed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -35,36 +35,36 @@ TOOLS: Final = 6
 
 
 def show(request: PageRequest) -> Html:
-    """The page; `turn` chooses one, by default the last."""
+    """Return the page; `turn` selects a turn, by default the last."""
     stored = request.library.find(request.path("chat"))
     chat = stored.overview.id
-    found = context_fill(request.library, chat)
+    fill = context_fill(request.library, chat)
     title = clean_line(stored.overview.title) or "(no title)"
     head = join([
         el("p", el("a", icon("arrow-left"), title, href=chat_address(chat)), class_="back"),
         el("h1", "What fills the context"),
     ])  # fmt: skip
-    if not found.turns:
+    if not fill.turns:
         main = join([head, empty_state("chart", "No answer of this chat says how many tokens it had before it.")])
         return document("Context", main, here="/chats", styles=("stats.css", "spend.css"))
-    at = min(request.number("turn", len(found.turns), least=1) - 1, len(found.turns) - 1)
+    at = min(request.number("turn", len(fill.turns), least=1) - 1, len(fill.turns) - 1)
     main = join([
         head,
-        _chart(found),
-        _turn(found, at, chat),
-        _compactions(found),
-        el("details", el("summary", "What is counted, and what is estimated"), notes_list(_notes(found)),
+        _chart(fill),
+        _turn(fill, at, chat),
+        _compactions(fill),
+        el("details", el("summary", "What is counted, and what is estimated"), notes_list(_notes(fill)),
            class_="counted"),
     ])  # fmt: skip
     return document("Context", main, here="/chats", styles=("stats.css", "spend.css"), scripts=("stats.js",))
 
 
 def grouped(parts: Mapping[str, int]) -> Tokens:
-    """The parts with the outputs of all tools together."""
-    found: Tokens = {}
+    """Sum the parts, with the outputs of all tools together."""
+    sums: Tokens = {}
     for name, tokens in parts.items():
-        found[name.partition(":")[0]] = found.get(name.partition(":")[0], 0) + tokens
-    return found
+        sums[name.partition(":")[0]] = sums.get(name.partition(":")[0], 0) + tokens
+    return sums
 
 
 def _chart(found: ContextFill) -> Html:
@@ -72,8 +72,8 @@ def _chart(found: ContextFill) -> Html:
     sums = [grouped(turn.parts) for turn in turns]
     first = len(found.turns) - len(turns) + 1
     axis = Axis([f"turn {first + number}" for number in range(len(turns))])
-    names = [name for name in PARTS if any(one.get(name) for one in sums)]
-    series = [Series(PARTS[name], [float(one.get(name, 0)) for one in sums], COLOURS[name]) for name in names]
+    names = [name for name in PARTS if any(parts.get(name) for parts in sums)]
+    series = [Series(PARTS[name], [float(parts.get(name, 0)) for parts in sums], COLOURS[name]) for name in names]
     before = max((cut.stated.before or sum(cut.before.values()) for cut in found.compacted), default=None)
     window = context_window(turns[-1].model, max(found.largest, before or 0), before)
     level = Level(float(window), "Window") if window else None
@@ -106,20 +106,20 @@ def _turn(found: ContextFill, at: int, chat: str) -> Html:
 def _parts_table(turn: FilledTurn) -> Html:
     tools = sorted(
         ((name.partition(":")[2], tokens) for name, tokens in turn.parts.items() if name.startswith("output:")),
-        key=lambda one: -one[1],
+        key=lambda item: -item[1],
     )
     sums = grouped(turn.parts)
     most = max(sums.values(), default=0)
     rows = []
     for name in sorted((name for name in PARTS if sums.get(name)), key=lambda name: -sums[name]):
-        told = MEANINGS.get(name, "")
+        meaning = MEANINGS.get(name, "")
         if name == "output":
-            told = ", ".join(f"{tool} {short(tokens)}" for tool, tokens in tools[:TOOLS])
-            told += f", {plural(len(tools) - TOOLS, 'other tool')}" if len(tools) > TOOLS else ""
+            meaning = ", ".join(f"{tool} {short(tokens)}" for tool, tokens in tools[:TOOLS])
+            meaning += f", {plural(len(tools) - TOOLS, 'other tool')}" if len(tools) > TOOLS else ""
         rows.append(
             el("tr",
                el("th", el("span", class_=f"swatch {series_class(COLOURS[name])}", aria_hidden="true"), " ",
-                  PARTS[name], el("span", told, class_="meaning"), scope="row"),
+                  PARTS[name], el("span", meaning, class_="meaning"), scope="row"),
                el("td", bar([sums[name]], most, [COLOURS[name]]), class_="bar-cell"),
                el("td", f"{sums[name]:,}", class_="number", data_label="Tokens"),
                el("td", f"{100 * sums[name] / turn.tokens:.0f} %", class_="number", data_label="Share"))
@@ -143,13 +143,13 @@ def _compactions(found: ContextFill) -> Html:
 def _compaction(cut: CompactedContext) -> Html:
     before, after = sum(cut.before.values()), sum(cut.after.values())
     lost = {name: tokens for name, tokens in grouped(cut.before).items() if name != "system" and tokens}
-    told = ", ".join(
+    parts = ", ".join(
         f"{PARTS[name].lower()} {short(lost[name])}" for name in sorted(lost, key=lambda name: -lost[name])
     )
     when = f"{local(ReportRequest(zone=READER_ZONE.get()), cut.time):%Y-%m-%d %H:%M}"
     stated = f" The transcript says {short(cut.stated.before)} before it." if cut.stated.before else ""
     size = f"{when}: from {short(before)} before the last answer to {short(after)} before the next one.{stated}"
-    return el("li", f"{size} Replaced by a summary, about: {told}.")
+    return el("li", f"{size} Replaced by a summary, about: {parts}.")
 
 
 def _notes(found: ContextFill) -> Sequence[str]:

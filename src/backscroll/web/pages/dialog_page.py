@@ -1,4 +1,4 @@
-"""What opens as a dialog on a chat's page, and is a page of its own without scripts."""
+"""Pages that open as a dialog on a chat's page; without scripts, each is a page of its own."""
 
 from backscroll.library import StoredChat
 from backscroll.render.html.element import Html, el, join
@@ -10,7 +10,7 @@ from backscroll.web.requests import PageRequest
 
 
 def dialog_page(request: PageRequest, stored: StoredChat, title: str, content: Html) -> Html:
-    """The page; with `fragment` in the address, what a dialog shows."""
+    """Return the page; with `fragment` in the address, only the contents of the dialog."""
     chat = stored.overview
     if request.get("fragment") == "1":
         about = el("p", first_words(chat.title, 90), class_="muted dialog-about")

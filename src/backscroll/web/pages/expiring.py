@@ -27,15 +27,15 @@ DELETES_IT: Final = " is overdue: Claude Code deletes it when it next starts."
 STALE: Final = 30.0
 """Seconds until the numbers are counted again."""
 PATIENCE: Final = 0.2
-"""How long a page waits for the first count."""
+"""Seconds that a page waits for the first count."""
 
 
 @dataclass(frozen=True)
 class Expiring:
-    """The numbers."""
+    """Numbers of expiring sessions, and when they were counted."""
 
     found: dict[str, Any] | None
-    """None if there is no archive yet."""
+    """The numbers; None if there is no archive yet."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ class ExpiringCount:
 
 
 def expiring_section(library: Library) -> Html:
-    """The section of the home page."""
+    """Return the section of the home page."""
     counted = _latest_count(library)
-    told: object
+    content: object
     if counted is None:
         waiting = el("span", [el("span") for _ in range(3)], class_="skeleton-lines", aria_hidden="true")
-        told = el("div", el("span", "Counting …", class_="unseen"), waiting, class_="counting")
+        content = el("div", el("span", "Counting …", class_="unseen"), waiting, class_="counting")
     elif counted.found is None:
-        told = el("p", "The archive is empty; the first update fills it.")
+        content = el("p", "The archive is empty; the first update fills it.")
     else:
-        told = _lines(counted.found)
+        content = _lines(counted.found)
     return el(
         "section",
         el("h2", "Expiring soon ", el("a", "Details", href="/settings", class_="more")),
-        told,
+        content,
         class_="card kept",
         aria_label="Expiring soon",
     )
@@ -71,8 +71,8 @@ def _lines(found: dict[str, Any]) -> list[Html]:
     lines = []
     overdue, soon = found["overdue"], found["due"] - found["overdue"]
     if overdue:
-        told = DELETES_IT if overdue == 1 else " are overdue: Claude Code deletes them when it next starts."
-        lines.append(el("p", el("strong", plural(overdue, "session")), told))
+        consequence = DELETES_IT if overdue == 1 else " are overdue: Claude Code deletes them when it next starts."
+        lines.append(el("p", el("strong", plural(overdue, "session")), consequence))
     if soon:
         first = el("span", " (the first ", when(datetime.fromisoformat(found["first_due"])), ")")
         lines.append(
@@ -97,7 +97,7 @@ def _lines(found: dict[str, Any]) -> list[Html]:
 
 
 def _latest_count(library: Library) -> Expiring | None:
-    """The last result; None before the first count is done."""
+    """Return the last result; None before the first count is done."""
     at, now = library.settings.library, time.monotonic()
     with _lock:
         count = _counts.get(at)

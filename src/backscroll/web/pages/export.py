@@ -29,12 +29,12 @@ KINDS: Final = {
     "jsonl": "application/x-ndjson",
 }
 MASKED: Final = "backscroll-masked"
-"""The header that says how many secrets were masked in a copied text."""
+"""Name of the header with the number of masked secrets in a copied text."""
 
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What goes into the file."""
+    """The format and contents of the exported file."""
 
     form: str
     selection: ShareSelection
@@ -42,12 +42,12 @@ class ExportRequest:
     emails: bool
 
     def redactor(self) -> Redactor | None:
-        """What masks its secrets; None if the user asked for an unmasked file."""
+        """Return the redactor that masks secrets; None if the user asked for an unmasked file."""
         return redactor(emails=self.emails) if self.is_masked else None
 
 
 def export_request(request: PageRequest) -> ExportRequest:
-    """The choices in an address. Those of original rows are fixed: all branches, with tools and thinking."""
+    """Read the choices in an address. Those of original rows are fixed: all branches, with tools and thinking."""
     form = request.get("format", "html")
     if form not in KINDS:
         raise UsageError(f"unknown format {form}", f"use one of {', '.join(KINDS)}")
@@ -62,18 +62,18 @@ def export_request(request: PageRequest) -> ExportRequest:
 
 
 def show(request: PageRequest) -> Response:
-    """The file, as a download."""
-    asked = export_request(request)
+    """Return the file, as a download."""
+    choices = export_request(request)
     stored = request.library.find(request.path("chat"))
-    content = b"".join(_pieces(request.library, stored, asked))
-    name = file_name(stored.overview, asked.form)
+    content = b"".join(_pieces(request.library, stored, choices))
+    name = file_name(stored.overview, choices.form)
     plain = "".join(letter if letter.isascii() and letter not in '"\\' else "_" for letter in name)
     headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
-    return Response(content, media_type=KINDS[asked.form], headers=headers)
+    return Response(content, media_type=KINDS[choices.form], headers=headers)
 
 
 def as_markdown(request: PageRequest) -> Response:
-    """A branch as Markdown, to be copied."""
+    """Return a branch as Markdown, to be copied."""
     stored = request.library.find(request.path("chat"))
     hiding = redactor()
     branch = request.number("branch", 1, least=1)
@@ -83,7 +83,7 @@ def as_markdown(request: PageRequest) -> Response:
 
 
 def message_as_markdown(request: PageRequest) -> Response:
-    """A message as Markdown, to be copied."""
+    """Return a message as Markdown, to be copied."""
     reader = request.state.open_chats.open(request.library, request.path("chat"))
     name = request.path("message")
     message = ChatView(request.library, reader, request.number("branch", 1, least=1)).message(name)
@@ -102,7 +102,7 @@ def _pieces(library: Library, stored: StoredChat, asked: ExportRequest) -> Itera
         return
     selection = asked.selection
     shared = selected(share(library, stored, hiding), selection)
-    kind = next(one for one in get_args(Format) if one == asked.form)
+    kind = next(form for form in get_args(Format) if form == asked.form)
     choice = PartFilter(tools="full" if selection.tools else "none", thinking=selection.thinking)
     for piece in exported(shared, kind, export_assets(), branch=None, choice=choice):
         yield piece.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Facets: what the matches have in common, to narrow a search with one click."""
+"""Facets: values that the matches have in common, to narrow a search with one click."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -37,17 +37,17 @@ class FacetValue(NamedTuple):
 
 
 def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html:
-    """The links, by field; nothing if there is no choice. Counts cover all matches, not only those on the page."""
+    """Return the links, by field; nothing if there is no choice. Counts cover all matches, not only those shown."""
     if not found.chats or any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
         return NOTHING  # to count the matches of a regular expression would mean reading every text
     now = datetime.now(UTC)
     counted = library.facets(found.query, {code: now - timedelta(days=days) for code, days, _ in SPANS})
-    given = {part.name for part in found.query.root.parts if isinstance(part, Field)}
+    filtered = {part.name for part in found.query.root.parts if isinstance(part, Field)}
     groups = [
         # A value that all matches share narrows nothing.
         _group(title, [value for value in values if value.found < counted.total][:SHOWN], text, sort)
         for title, name, values in _groups(counted)
-        if name not in given
+        if name not in filtered
     ]
     if not any(groups):
         return NOTHING
@@ -72,13 +72,13 @@ def _groups(counted: Facets) -> list[tuple[str, str, list[FacetValue]]]:
 
 
 def _spans(counted: Facets) -> list[FacetValue]:
-    told, before = [], 0
+    values, before = [], 0
     for code, _, name in SPANS:
         count = counted.since[code]
         if before < count < counted.total:  # or it would exclude nothing, or no more than a shorter span
-            told.append(FacetValue("since", code, name, count))
+            values.append(FacetValue("since", code, name, count))
         before = max(before, count)
-    return told
+    return values
 
 
 def _values(field: str, counts: Mapping[str, int], name_of: Callable[[str], str] = str) -> list[FacetValue]:

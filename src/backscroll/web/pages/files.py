@@ -28,17 +28,17 @@ VIEWS: Final = {"changes": "Changes", "versions": "Versions", "lines": "Line by 
 
 
 def show(request: PageRequest) -> Html:
-    """Files, or one of them."""
+    """Return the page of all files, or of the one in the address."""
     if first_run.is_first_run(request.library):
         return first_run.page("Files", "/files")
     path = request.get("path").strip()
     if not path:
         return _most_changed(request)
     calls = calls_of_path(request.library, path)
-    found = list(dict.fromkeys(call.file for call in reversed(calls)))
-    if len(found) != 1:
-        return _choice(path, found)
-    return _one(request, found[0], calls)
+    paths = list(dict.fromkeys(call.file for call in reversed(calls)))
+    if len(paths) != 1:
+        return _choice(path, paths)
+    return _one(request, paths[0], calls)
 
 
 def _most_changed(request: PageRequest) -> Html:
@@ -86,7 +86,7 @@ def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     view = request.get("view") or "changes"
     if view not in VIEWS:
         raise UsageError(f"unknown view {view}", f"use one of {', '.join(VIEWS)}")
-    shown = {"changes": changes, "versions": versions, "lines": lines}[view]
+    show_view = {"changes": changes, "versions": versions, "lines": lines}[view]
     tabs = [
         el("a", name, href=file_address(file, view=key) if key != "changes" else file_address(file),
            aria_current="page" if key == view else None)
@@ -99,7 +99,7 @@ def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
         el("p", el("code", f"{folder}/"), class_="muted file-path") if folder else NOTHING,
         _summary(request.library, file, calls),
         el("nav", tabs, class_="tabs", aria_label="Views"),
-        shown(request, file, calls),
+        show_view(request, file, calls),
     ])  # fmt: skip
     return _page(name or file, main)
 

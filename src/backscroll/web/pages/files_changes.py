@@ -17,7 +17,7 @@ from backscroll.web.requests import PageRequest
 
 ON_A_PAGE: Final = 30
 OPEN_LINES: Final = 40
-"""Larger changes are collapsed."""
+"""Changes with more lines are collapsed."""
 KEPT: Final = 200
 """The library keeps this many characters of a prompt; one this long was cut."""
 LONGEST_TEXT: Final = 60_000
@@ -25,7 +25,7 @@ ENDS: Final = {"error": "failed", "denied": "was denied", "interrupted": "was in
 
 
 class ChangedTurn(NamedTuple):
-    """What one prompt did to a file, in the chat itself or through an agent."""
+    """The changes that one prompt made to a file, in the chat itself or through an agent."""
 
     chat: str | None
     agent: str | None
@@ -34,7 +34,7 @@ class ChangedTurn(NamedTuple):
 
 
 def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """The changes, the newest first; with `reads=1` in the address, reads too."""
+    """Return the changes, the newest first; with `reads=1` in the address, reads too."""
     with_reads = request.get("reads") == "1"
     wanted = [call for call in calls if call.changes or with_reads]
     wanted.sort(key=lambda call: call.time or 0, reverse=True)
@@ -42,7 +42,7 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
     here = wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     titles = request.library.titles()
     with request.library.texts() as texts:
-        shown = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
+        turns = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
     more = {"reads": "1"} if with_reads else {}
     switch = el("a", "Hide reads" if with_reads else "Show reads",
                 href=file_address(file) if with_reads else file_address(file, reads="1"), class_="button")  # fmt: skip
@@ -56,13 +56,13 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
     return join([
         el("p", switch),
         nothing,
-        shown,
+        turns,
         el("nav", [step for step in steps if step], class_="steps", aria_label="Pages") if any(steps) else NOTHING,
     ])  # fmt: skip
 
 
 def prompt_text(prompt: TypedPrompt) -> str:
-    """The start of the prompt, on one line."""
+    """Return the start of the prompt, on one line."""
     return clean_line(prompt.text) + ("…" if len(prompt.text) >= KEPT else "")
 
 
@@ -123,12 +123,12 @@ def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
         el("span", f"−{got.removed}", class_="removed-lines"),
         el("span", "edited by you", class_="badge") if got.by_user else None,
     ]
-    shown = el("details", el("summary", join(_without_none(head), " ")), body, open=count <= OPEN_LINES)
-    return el("div", led, shown, class_="change")
+    details = el("details", el("summary", join(_without_none(head), " ")), body, open=count <= OPEN_LINES)
+    return el("div", led, details, class_="change")
 
 
 def _numbered_hunks(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk]:
-    """Hunks with line numbers for both sides."""
+    """Yield hunks with line numbers for both sides."""
     moved = 0
     for start, lines in hunks:
         yield DiffHunk(start, start + moved, lines)
@@ -136,16 +136,16 @@ def _numbered_hunks(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[Di
 
 
 def _requested(texts: Texts, file: str, call: FileCallRow) -> tuple[Html, int]:
-    """The change as requested, for results that do not contain its lines; and its number of lines."""
-    given = input_of(texts, call)
-    if given.content is not None:
-        text = given.content[:LONGEST_TEXT]
-        cut = el("p", "The rest is not shown.", class_="muted") if len(text) < len(given.content) else NOTHING
+    """Return the change as requested, for results that do not contain its lines; and its number of lines."""
+    requested = input_of(texts, call)
+    if requested.content is not None:
+        text = requested.content[:LONGEST_TEXT]
+        cut = el("p", "The rest is not shown.", class_="muted") if len(text) < len(requested.content) else NOTHING
         return join([code(text, file=file, first_line=1), cut]), text.count("\n") + 1
-    if not given.replacements:
+    if not requested.replacements:
         return el("p", "The changed lines are not recorded.", class_="muted"), 0
-    shown = [diff_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in given.replacements]
-    return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in given.replacements)
+    diffs = [diff_texts(edit.old[:LONGEST_TEXT], edit.new[:LONGEST_TEXT], file) for edit in requested.replacements]
+    return join(diffs), sum(edit.old.count("\n") + edit.new.count("\n") + 2 for edit in requested.replacements)
 
 
 def _without_none(parts: Sequence[Html | None]) -> Iterator[Html]:

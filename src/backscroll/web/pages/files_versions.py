@@ -26,10 +26,10 @@ LARGEST_MATCH: Final = 4_000_000
 
 
 def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """One version, with links to the others; `at` is its number, a message or a time."""
+    """Return one version, with links to the others; `at` is its number, a message or a time."""
     del calls
-    found = history(request.library, file)
-    seen = _requested_state(request, found)
+    past = history(request.library, file)
+    seen = _requested_state(request, past)
     as_diff = request.get("show") == "diff"
     how = {"show": "diff"} if as_diff else {}
     switch = el(
@@ -37,29 +37,29 @@ def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> H
         href=file_address(file, view="versions", at=str(seen.number), **({} if as_diff else {"show": "diff"})),
     )  # fmt: skip
     return join([
-        _steps(file, "versions", seen, found, how),
-        _version_note(file, seen, found),
+        _steps(file, "versions", seen, past, how),
+        _version_note(file, seen, past),
         el("p", switch, " ", el("a", "Line by line", class_="button",
                                 href=file_address(file, view="lines", at=str(seen.number)))),
         _body(file, seen, as_diff=as_diff),
-        _every_version(file, found, seen),
+        _every_version(file, past, seen),
     ])  # fmt: skip
 
 
 def lines(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """A version line by line, each with the change that added it."""
+    """Return a version line by line, each with the change that added it."""
     del calls
-    found = history(request.library, file)
-    seen = _requested_state(request, found)
-    steps = _steps(file, "lines", seen, found, {})
+    past = history(request.library, file)
+    seen = _requested_state(request, past)
+    steps = _steps(file, "lines", seen, past, {})
     if seen.version.content is None:
-        return join([steps, _version_note(file, seen, found)])
-    contents = [version.content for version, _ in found.versions[: seen.number]]
-    return join([steps, _version_note(file, seen, found), _origins(request, file, found, seen, contents)])
+        return join([steps, _version_note(file, seen, past)])
+    contents = [version.content for version, _ in past.versions[: seen.number]]
+    return join([steps, _version_note(file, seen, past), _origins(request, file, past, seen, contents)])
 
 
 def origins(contents: Sequence[str | None]) -> list[int]:
-    """For each line of the last text: which text added it, counted from 1. Unknown texts are skipped."""
+    """For each line of the last text, return the number (from 1) of the text that added it. Skip unknown texts."""
     known: list[str] = []
     brought: list[int] = []
     for number, content in enumerate(contents, start=1):
@@ -221,17 +221,17 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
 
 
 def _origin(file: str, found: History, number: int, titles: dict[str, str], prompts: PromptFinder) -> Html:
-    """The change that added some lines: when, and for which prompt."""
+    """Return the change that added some lines: when, and for which prompt."""
     version, call = found.versions[number - 1]
     link = el("a", f"{number}", href=file_address(file, view="versions", at=str(number), show="diff"),
               title=f"Version {number:,}: {version.basis}")  # fmt: skip
-    told = NOTHING
+    cause = NOTHING
     if call is not None and version.touch.tool and version.added is not None:
         prompt = prompts.of(call)
         text = prompt_text(prompt) if prompt else clean_line(titles.get(call.chat or "", ""))
         where = call_address(call)
-        shown = cut_name(text) or call.tool
-        told = el("a", shown, href=where, title=text) if where else el("span", shown)
+        name = cut_name(text) or call.tool
+        cause = el("a", name, href=where, title=text) if where else el("span", name)
     else:
-        told = el("span", "original" if number == 1 else "changed outside Claude Code", class_="muted")
-    return join([link, " ", when(version.when), el("br"), told])
+        cause = el("span", "original" if number == 1 else "changed outside Claude Code", class_="muted")
+    return join([link, " ", when(version.when), el("br"), cause])

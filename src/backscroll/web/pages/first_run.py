@@ -1,4 +1,4 @@
-"""What pages show while the library is built for the first time."""
+"""Notices and empty pages while the library is built for the first time."""
 
 from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
@@ -12,7 +12,7 @@ def is_first_run(library: Library) -> bool:
 
 
 def notice() -> Html:
-    """A notice that the library is being built; a script adds the progress."""
+    """Return a notice that the library is being built; a script adds the progress."""
     if ASKER.get():
         lines = join([
             el("p", el("strong", "The server is indexing what your machines sent.")),
@@ -30,7 +30,7 @@ def notice() -> Html:
 
 
 def no_chats() -> Html:
-    """What an empty list of chats says."""
+    """Return the text of an empty list of chats."""
     if ASKER.get():
         return empty_state(
             "chat", "You have no chats here yet.", "Connect a machine on ", el("a", "Devices", href="/devices"),
@@ -44,6 +44,6 @@ def no_chats() -> Html:
 
 
 def page(title: str, here: str) -> Html:
-    """A page that has nothing to show yet."""
+    """Return a page that has nothing to show yet."""
     main = join([el("h1", title), notice()])
     return document(title, main, here=here, scripts=("home.js",), styles=("pages.css",))

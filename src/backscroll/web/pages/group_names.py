@@ -1,4 +1,4 @@
-"""What the groups of a report or a chart are called: short, and never two the same."""
+"""Short names for the groups of a report or a chart, no two of them equal."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from backscroll.web.pages.stats_links import cut_name, short_path
 
 
 def group_names(dimension: str, names: Iterable[str]) -> dict[str, str]:
-    """The names of models, projects, files or anything else, as lists and legends show them."""
+    """Return the names of models, projects, files or anything else, as lists and legends show them."""
     if dimension == "model":
         return short_models(names)
     if dimension == "project":
@@ -18,6 +18,6 @@ def group_names(dimension: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def named_series(series: Sequence[Series], dimension: str) -> list[Series]:
-    """Series with the names that legends show."""
-    names = group_names(dimension, [one.name for one in series])
-    return [one._replace(name=names[one.name]) for one in series]
+    """Return the series with the names that legends show."""
+    names = group_names(dimension, [row.name for row in series])
+    return [row._replace(name=names[row.name]) for row in series]

@@ -16,6 +16,7 @@ from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import chat_rows, item_of
 from backscroll.web.pages.expiring import expiring_section
 from backscroll.web.pages.live_chats import live_chats, live_section
+from backscroll.web.pages.settings_forgets import hidden_notice
 from backscroll.web.reader_zone import READER_ZONE, reader_now
 from backscroll.web.requests import PageRequest
 
@@ -25,14 +26,14 @@ YEAR: Final = timedelta(days=371)
 
 
 def show(request: PageRequest) -> Html:
-    """The page."""
+    """Return the home page."""
     library = request.library
     # A script shows the progress of an update here.
     progress = el("div", id="progress", class_="progress", role="status", hidden=True)
     if first_run.is_first_run(library):
         main = join([_search(library, is_ready=False), first_run.notice()])
     elif not library.chats("", limit=1):
-        main = join([_search(library, is_ready=False), progress, _nothing_yet(library)])
+        main = join([_search(library, is_ready=False), progress, hidden_notice(library), _nothing_yet(library)])
     else:
         recent = [item_of(row) for row in chat_rows(library, library.chats("-is:live", limit=RECENT))]
         days = _days(library)
@@ -40,6 +41,7 @@ def show(request: PageRequest) -> Html:
             DEMO if library.settings.is_demo else NOTHING,
             _search(library, is_ready=True),
             progress,
+            hidden_notice(library),
             el("div", live_section(live_chats(library)), id="live"),
             el(
                 "div",
@@ -55,7 +57,7 @@ def show(request: PageRequest) -> Html:
 
 
 def live(request: PageRequest) -> Html:
-    """The live chats, as a fragment."""
+    """Return the live chats, as a fragment."""
     return live_section(live_chats(request.library)) if request.library.is_indexed else NOTHING
 
 
@@ -76,7 +78,7 @@ def _search(library: Library, *, is_ready: bool) -> Html:
 
 
 def _nothing_yet(library: Library) -> Html:
-    """What to do if there are no chats."""
+    """Return what to do if there are no chats."""
     homes = [home for home in library.homes if home.exists]
     places = [el("li", el("code", str(home.path))) for home in library.homes]
     if homes:
@@ -101,7 +103,7 @@ def _nothing_yet(library: Library) -> Html:
 
 
 def _days(library: Library) -> dict[date, tuple[int, int, int]]:
-    """Answers, tokens and microdollars for each day of the last year."""
+    """Return answers, tokens and microdollars for each day of the last year."""
     report = usage(library, About(since=datetime.now(UTC) - YEAR, zone=READER_ZONE.get()), "day")
     days = {}
     for row in report.as_dicts():
@@ -147,8 +149,8 @@ def _activity(days: dict[date, tuple[int, int, int]]) -> Html:
     def link(day: date) -> str:
         return search_address(f"after:{day} before:{day + timedelta(days=1)}", sort="oldest")
 
-    shown = heatmap(counts, label="Activity: answers by day", link=link)
-    return el("section", shown, class_="activity", aria_label="Activity")
+    chart = heatmap(counts, label="Activity: answers by day", link=link)
+    return el("section", chart, class_="activity", aria_label="Activity")
 
 
 DEMO: Final = el(

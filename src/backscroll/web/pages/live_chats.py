@@ -1,4 +1,4 @@
-"""Live chats: those that a client has open or whose file grows, with the last thing that happened in each."""
+"""Live chats: those that a client has open or whose file grows, with the last event in each."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +7,8 @@ from backscroll.errors import BackscrollError
 from backscroll.library import StoredChat
 from backscroll.library.library import Library
 from backscroll.library.searching.search import FoundPassage
-from backscroll.query.tree import All, Field, Query
+from backscroll.query.tree import All, Either, Field, Query
+from backscroll.records.sidecars import LiveSession
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.search_results import moment_of
 from backscroll.render.terminal import clean_line, plural
@@ -25,24 +26,26 @@ class LiveChat:
 
     stored: StoredChat
     last: FoundPassage | None
-    """The last thing that happened; None if nothing is indexed yet."""
-    status: str | None = None
-    """The status that its client reports."""
+    """The last passage of the chat; None if nothing is indexed yet."""
+    client: LiveSession | None = None
+    """State that the chat's client reports."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for the user: as the client reports, or else judged by what happened last."""
-        if self.status:
-            return self.status not in WORKING
-        return self._role in ("answer", "title", "other")
+        """Whether the chat waits for the user: as the client reports, or else judged by what happened last."""
+        if self.client and self.client.status:
+            return self.client.status not in WORKING
+        return self._role == "answer"
 
     @property
     def state(self) -> str:
-        """Its state, in words."""
+        """State of the chat, in words."""
         tool = clean_line(self.last.hit.tool or "a tool") if self.last and self._role == "input" else ""
+        if self.client and self.client.waits_for_permission:
+            return f"waiting for your permission: {tool}" if tool else "waiting for your permission"
         if self.is_waiting:
             return f"waiting for you: {tool}" if tool else "your turn"
-        if not self.last and not self.status:
+        if not self.last and not (self.client and self.client.status):
             return "live"
         return f"running {tool}" if tool else "working"
 
@@ -52,17 +55,17 @@ class LiveChat:
 
 
 def live_chats(library: Library) -> list[LiveChat]:
-    """All of them, the most recently active first."""
+    """Return all live chats, the most recently active first."""
     if not library.scope.live:
         return []
     return [
-        LiveChat(stored, _last(library, stored), _status(library, stored))
+        LiveChat(stored, _last(library, stored), _client(library, stored))
         for stored in library.chats("is:live", limit=MAX_LIVE_CHATS)
     ]
 
 
 def live_section(chats: list[LiveChat]) -> Html:
-    """The section of the home page."""
+    """Return the section of the home page."""
     if not chats:
         return NOTHING
     title = el("h2", "Live now ", el("span", plural(len(chats), "chat"), class_="badge live"), id="live-title")
@@ -72,14 +75,14 @@ def live_section(chats: list[LiveChat]) -> Html:
 def _item(chat: LiveChat) -> Html:
     overview = chat.stored.overview
     last = chat.last
-    said = NOTHING
+    excerpt = NOTHING
     if last is not None:
         label = clean_line(last.hit.tool or "") or ROLES.get(str(last.hit.role), "")
-        said = el("p", el("span", label, class_="role"), " ", clean_line(last.snippet.text) or "…", class_="last")
+        excerpt = el("p", el("span", label, class_="role"), " ", clean_line(last.snippet.text) or "…", class_="last")
     return el(
         "li",
         el("div", el("a", title_of(overview), href=chat_address(overview.id), class_="open"), class_="chat-title"),
-        said,
+        excerpt,
         el(
             "div",
             el("span", chat.state, class_="badge" if chat.is_waiting else "badge live busy"),
@@ -92,18 +95,21 @@ def _item(chat: LiveChat) -> Html:
     )
 
 
-def _status(library: Library, stored: StoredChat) -> str | None:
+def _client(library: Library, stored: StoredChat) -> LiveSession | None:
     names = (name.lower() for name in stored.overview.leaves)
-    return next((library.live[name].status for name in names if name in library.live), None)
+    return next((library.live[name] for name in names if name in library.live), None)
 
 
 def _last(library: Library, stored: StoredChat) -> FoundPassage | None:
-    query = Query("", All((Field("chat", "=", stored.overview.id),)))
+    roles = Either(tuple(Field("role", "=", role) for role in SAID))
+    query = Query("", All((Field("chat", "=", stored.overview.id), roles)))
     try:
-        found = library.search(query, limit=1, sort="newest", hits=1, width=WIDTH)
+        results = library.search(query, limit=1, sort="newest", hits=1, width=WIDTH)
     except BackscrollError:
         return None  # not indexed yet
-    return next((passage for chat in found.chats for passage in chat.passages), None)
+    return next((passage for chat in results.chats for passage in chat.passages), None)
 
 
-ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}
+ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking"}
+SAID: Final = (*ROLES, "input", "output")
+"""Roles of text that the user, the model and its tools wrote; not what the client told the model."""

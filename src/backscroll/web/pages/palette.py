@@ -1,4 +1,4 @@
-"""What the command palette offers besides commands: chats by title, matches in what was said, and a full search."""
+"""Options of the command palette besides commands: chats by title, matching passages, and a full search."""
 
 from typing import Final
 
@@ -19,11 +19,11 @@ WIDTH: Final = 110
 
 
 def show(request: PageRequest) -> Html:
-    """The options, as a fragment."""
+    """Return the options, as a fragment."""
     text = request.get("q").strip()
     titles = _titles(request, text)
-    shown = {stored.overview.id for stored in titles}
-    matches = [_match(found) for found in _matches(request, text) if found.chat.overview.id not in shown]
+    listed = {stored.overview.id for stored in titles}
+    matches = [_match(match) for match in _matches(request, text) if match.chat.overview.id not in listed]
     search = el("a", f"Search everything for “{text}”", href=search_address(text), role="option") if text else NOTHING
     return join([*map(_title, titles), *matches, search])
 
@@ -36,13 +36,13 @@ def _titles(request: PageRequest, text: str) -> list[StoredChat]:
 
 
 def _matches(request: PageRequest, text: str) -> list[FoundChat]:
-    """The best passage of each of the best chats."""
+    """Return the best passage of each of the best chats."""
     try:
         query = while_typing(request.library.parse(text))
-        found = request.library.search(query, limit=MAX_MATCHES, hits=1, width=WIDTH) if not query.is_empty else None
+        results = request.library.search(query, limit=MAX_MATCHES, hits=1, width=WIDTH) if not query.is_empty else None
     except BackscrollError:
         return []
-    return [chat for chat in found.chats if chat.passages] if found else []
+    return [chat for chat in results.chats if chat.passages] if results else []
 
 
 def _title(stored: StoredChat) -> Html:

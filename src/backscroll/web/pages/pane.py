@@ -19,19 +19,19 @@ from backscroll.web.reader_zone import reader_now, reader_time
 from backscroll.web.requests import PageRequest
 
 ROWS: Final = 60
-"""How many rows are in the page at once."""
+"""Number of rows in the page at once."""
 BEFORE: Final = 20
-"""How many of them come before the chat that is being read, if it is far down."""
+"""Number of rows before the open chat, if it is far down."""
 LIVE: Final = Field("is", "=", "live")
 
 
 def show(request: PageRequest) -> Html:
-    """The rows, as a fragment: for a filter that is being typed, or further down the list."""
+    """Return the rows, as a fragment: for a filter that is being typed, or further down the list."""
     return pane_rows(request.library, request.get("chat"), request.get("q"), request.number("offset", 0))
 
 
 def pane(library: Library, chat: StoredChat) -> Html:
-    """The pane, opened where the chat stands in the list."""
+    """Return the pane, opened where the chat stands in the list."""
     offset = _offset_of(library, chat)
     here = address("/pane", chat=chat.overview.id, offset=offset or None)
     return el(
@@ -51,7 +51,7 @@ def pane(library: Library, chat: StoredChat) -> Html:
 
 
 def pane_rows(library: Library, chat: str, text: str, offset: int) -> Html:
-    """The rows from `offset` on; the live ones only on top of the list."""
+    """Return the rows from `offset` on; the live chats only on top of the list."""
     try:
         query = while_typing(library.parse(text.strip()))
         query = Query(query.text, All(tuple(_with_projects(part) for part in query.root.parts)))
@@ -61,8 +61,8 @@ def pane_rows(library: Library, chat: str, text: str, offset: int) -> Html:
     except BackscrollError as error:  # a query that is half typed
         return el("p", error.message, class_="pane-note")
     if not live and not chats:
-        told = "No chat matches. Words are looked for in titles and projects." if text.strip() else "No chats yet."
-        return el("p", told, class_="pane-note")
+        note = "No chat matches. Words are looked for in titles and projects." if text.strip() else "No chats yet."
+        return el("p", note, class_="pane-note")
     parts = [_more("Newer chats", text, chat, max(0, offset - ROWS)) if offset else NOTHING]
     if live:
         parts.append(_group("Live", chat_rows(library, live), chat))
@@ -76,7 +76,7 @@ def pane_rows(library: Library, chat: str, text: str, offset: int) -> Html:
 
 
 def _offset_of(library: Library, chat: StoredChat) -> int:
-    """Where to begin so that the chat is among the rows: at the top unless it is far down."""
+    """Return the offset that has the chat among the rows: the top unless it is far down."""
     last = chat.overview.last_active
     if last is None:
         return 0
@@ -85,7 +85,7 @@ def _offset_of(library: Library, chat: StoredChat) -> int:
 
 
 def _with_projects(part: Part) -> Part:
-    """A word is looked for in titles and in projects."""
+    """Make a word match titles and projects."""
     return Either((part, Field("project", "=", part.text))) if isinstance(part, Word) else part
 
 

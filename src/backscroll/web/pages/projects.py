@@ -24,15 +24,15 @@ class ProjectSummary:
     messages: int = 0
     prompts: int = 0
     cost: int | None = None
-    """In nanodollars; None if no price is known."""
+    """Cost in nanodollars; None if no price is known."""
     last_active: datetime | None = None
 
 
 def show(request: PageRequest) -> Html:
-    """The page."""
+    """Return the page with the list of projects."""
     if first_run.is_first_run(request.library):
         return first_run.page("Projects", "/chats")
-    found = projects(request.library)
+    listed = projects(request.library)
     tabs = el(
         "nav",
         el("a", "All", href="/chats"),
@@ -40,16 +40,16 @@ def show(request: PageRequest) -> Html:
         el("a", "Projects", href="/projects", aria_current="page"),
         class_="tabs", aria_label="Views",
     )  # fmt: skip
-    total = el("span", plural(len(found), "project"), class_="total muted")
+    total = el("span", plural(len(listed), "project"), class_="total muted")
     head = el("div", el("h1", "Projects ", total), tabs, class_="head")
-    if not found:
+    if not listed:
         return document("Projects", join([head, first_run.no_chats()]), here="/chats", styles=("pages.css",))
-    names = names_of(project.path for project in found if project.path)
+    names = names_of(project.path for project in listed if project.path)
     headings = [el("th", name, scope="col", class_="number" if number else None) for name, number in COLUMNS]
     table = el(
         "table",
         el("thead", el("tr", headings)),
-        el("tbody", [_row(project, names) for project in found]),
+        el("tbody", [_row(project, names) for project in listed]),
         class_="chats projects",
     )
     main = join([head, table])
@@ -57,11 +57,11 @@ def show(request: PageRequest) -> Html:
 
 
 def projects(library: Library) -> list[ProjectSummary]:
-    """All projects, the most recently active first."""
-    found: dict[str | None, ProjectSummary] = {}
+    """Return all projects, the most recently active first."""
+    by_path: dict[str | None, ProjectSummary] = {}
     for stored in library.chats(""):
         chat = stored.overview
-        project = found.setdefault(chat.project, ProjectSummary(chat.project))
+        project = by_path.setdefault(chat.project, ProjectSummary(chat.project))
         project.chats += 1
         project.messages += chat.messages
         project.prompts += chat.prompts
@@ -69,7 +69,7 @@ def projects(library: Library) -> list[ProjectSummary]:
             project.cost = (project.cost or 0) + stored.cost
         times = [time for time in (project.last_active, chat.last_active) if time is not None]
         project.last_active = max(times, default=None)
-    return list(found.values())
+    return list(by_path.values())
 
 
 def _row(project: ProjectSummary, names: Mapping[str, str]) -> Html:

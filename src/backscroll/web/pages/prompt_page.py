@@ -1,4 +1,4 @@
-"""The page of one saved prompt: its variables as fields, what it says with them, and what can be done with it."""
+"""The page of one saved prompt: its variables as fields, the filled-in text, and actions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ PLACE: Final = "/prompts"
 
 
 class FormValues(NamedTuple):
-    """What was sent with the form where no script fills in the text."""
+    """The values that were sent with the form where no script fills in the text."""
 
     values: Mapping[str, str]
     is_filled: bool = False
@@ -36,7 +36,7 @@ def prompt_page(
     values: FormValues,
     problem: BackscrollError | None,
 ) -> Html:
-    """The page. `form` changes the prompt; `problem` is why it could not be changed."""
+    """Return the page. `form` changes the prompt; `problem` is why it could not be changed."""
     is_own = not prompt.owner
     return el(
         "div",
@@ -57,12 +57,12 @@ def prompt_page(
 
 def _facts(prompt: SavedPrompt, runs: int) -> Html:
     uses = plural(prompt.uses + runs, "use")
-    told = f"{uses}, {runs:,} of them as /{prompt.name} in your chats" if runs else uses
+    used = f"{uses}, {runs:,} of them as /{prompt.name} in your chats" if runs else uses
     source = prompt.source
     return el(
         "div",
         el("span", prompt.owner, class_="badge owner", title="Owner") if prompt.owner else NOTHING,
-        el("span", told, title="Filled in and copied, fetched by agents, or run as a slash command"),
+        el("span", used, title="Filled in and copied, fetched by agents, or run as a slash command"),
         el("span", "last ", when(_moment(prompt.used))) if _moment(prompt.used) else NOTHING,
         el("a", "from this message", href=chat_address(source.chat, source.message)) if source else NOTHING,
         [el("a", f"#{tag}", href=address(PLACE, tag=tag)) for tag in prompt.tags],
@@ -77,14 +77,14 @@ def _fill(prompt: SavedPrompt, here: str, given: FormValues) -> Html:
            el("textarea", values.get(name, ""), name=f"value-{name}", rows=1, data_value=name), class_="field")
         for name in prompt.variables
     ]  # fmt: skip
-    shown = [
+    pieces = [
         el("span", values.get(piece.variable) or piece.text, data_variable=piece.variable, class_="variable")
         if piece.variable
         else piece.text
         for piece in pieces_of(prompt.text)
     ]
-    told = el("p", "Filled in: select it and copy it.", class_="muted", role="status")
-    done = told if given.is_filled else NOTHING
+    filled = el("p", "Filled in: select it and copy it.", class_="muted", role="status")
+    done = filled if given.is_filled else NOTHING
     buttons = el(
         "div",
         el("button", icon("copy"), "Copy", type="button", class_="primary", data_action="copy-prompt", hidden=True),
@@ -95,18 +95,18 @@ def _fill(prompt: SavedPrompt, here: str, given: FormValues) -> Html:
         "form",
         el("div", fields, class_="values") if fields else NOTHING,
         done,
-        el("pre", shown, class_="prompt-text", id="prompt-text", tabindex=0, aria_label="Text of the prompt"),
+        el("pre", pieces, class_="prompt-text", id="prompt-text", tabindex=0, aria_label="Text of the prompt"),
         buttons,
         method="post", action=here, id="fill", class_="card",
     )  # fmt: skip
 
 
 def _secrets(prompt: SavedPrompt) -> Html:
-    found = secrets_in(prompt.text)
-    if not found:
+    kinds = secrets_in(prompt.text)
+    if not kinds:
         return NOTHING
-    told = f"It seems to contain a secret ({', '.join(found)}). Put a variable in its place before others see it."
-    return el("p", icon("warning"), el("span", told), class_="dialog-note warn", role="status")
+    warning = f"It seems to contain a secret ({', '.join(kinds)}). Put a variable in its place before others see it."
+    return el("p", icon("warning"), el("span", warning), class_="dialog-note warn", role="status")
 
 
 def _command(prompt: SavedPrompt, here: str) -> Html:
@@ -128,8 +128,8 @@ def _command(prompt: SavedPrompt, here: str) -> Html:
 
 
 def _edit(form: Html, problem: BackscrollError | None) -> Html:
-    told = error_html(problem) if problem else NOTHING
-    return el("details", el("summary", "Edit"), told, form, class_="card", open=True if problem else None)
+    refusal = error_html(problem) if problem else NOTHING
+    return el("details", el("summary", "Edit"), refusal, form, class_="card", open=True if problem else None)
 
 
 def _delete(prompt: SavedPrompt, here: str) -> Html:
@@ -140,14 +140,14 @@ def _delete(prompt: SavedPrompt, here: str) -> Html:
 
 def _sharing(prompt: SavedPrompt, here: str, audiences: Sequence[Audience]) -> Html:
     shared = [
-        el("li", el("form", el("span", f"Shared with {one.name} "),
-                    el("input", type="hidden", name="audience", value=one.key),
+        el("li", el("form", el("span", f"Shared with {audience.name} "),
+                    el("input", type="hidden", name="audience", value=audience.key),
                     el("button", "Stop sharing", name="action", value="unshare", class_="quiet",
-                       aria_label=f"Stop sharing with {one.name}"), method="post", action=here))
-        for one in prompt.shared_with
+                       aria_label=f"Stop sharing with {audience.name}"), method="post", action=here))
+        for audience in prompt.shared_with
     ]  # fmt: skip
-    known = {one.key for one in prompt.shared_with}
-    left = [el("option", one.name, value=one.key) for one in audiences if one.key not in known]
+    known = {audience.key for audience in prompt.shared_with}
+    left = [el("option", audience.name, value=audience.key) for audience in audiences if audience.key not in known]
     form = el(
         "form",
         el("label", el("span", "Share with", class_="field-name"), el("select", left, name="audience"), class_="field"),

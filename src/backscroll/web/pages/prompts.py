@@ -39,22 +39,22 @@ SHOWN_TEXT: Final = 300
 
 
 def show(request: PageRequest, notice: Html = NOTHING) -> Html:
-    """The list: all, or those with some words or a tag."""
+    """Return the list: all prompts, or those with some words or a tag."""
     words, tag = request.get("q"), request.get("tag")
     prompts = request.prompts.all()
-    found = matching_prompts(prompts, words.split(), tag)
+    matching = matching_prompts(prompts, words.split(), tag)
     if not prompts:
-        shown = empty_state(
+        body = empty_state(
             "prompt", "No saved prompts yet.", "Open a chat, point at a prompt that worked, and choose ",
             el("em", "save prompt"), "; or write one below.",
         )  # fmt: skip
-    elif not found:
-        shown = empty_state("prompt", "No saved prompt matches.", el("a", "Show all", href=PLACE))
+    elif not matching:
+        body = empty_state("prompt", "No saved prompt matches.", el("a", "Show all", href=PLACE))
     else:
-        runs = command_uses(request.library, found)
-        own, others = ([one for one in found if bool(one.owner) is is_other] for is_other in (False, True))
+        runs = command_uses(request.library, matching)
+        own, others = ([prompt for prompt in matching if bool(prompt.owner) is is_other] for is_other in (False, True))
         mine = el("h2", "Your prompts", class_="unseen") if own else NOTHING
-        shown = join(
+        body = join(
             [mine, _listed(own, runs), el("h2", "Shared with you") if others else NOTHING, _listed(others, runs)]
         )
     total = el("span", plural(len(prompts), "prompt"), class_="total muted") if prompts else NOTHING
@@ -64,13 +64,13 @@ def show(request: PageRequest, notice: Html = NOTHING) -> Html:
     main = join([
         el("div", el("h1", "Prompts ", total), export if prompts else NOTHING, class_="head"),
         _filter(words, tag, prompts) if prompts else NOTHING,
-        notice, shown, new, IMPORT,
+        notice, body, new, IMPORT,
     ])  # fmt: skip
     return document("Prompts", main, here=PLACE, styles=STYLES, body_class="prompts-page")
 
 
 def save(request: PageRequest) -> Response:
-    """Save a new prompt; what cannot be one comes back in its form."""
+    """Save a new prompt; invalid input comes back in its form."""
     form = request.form
     chat, message = form.get("chat", "")[:LONGEST_ID], form.get("message", "")[:LONGEST_ID]
     try:
@@ -90,7 +90,7 @@ def save(request: PageRequest) -> Response:
 
 
 def save_from_chat(request: PageRequest) -> Html:
-    """The form with a prompt of a chat; on the chat's page it opens as a dialog."""
+    """Return the form with a prompt of a chat; on the chat's page it opens as a dialog."""
     reader = request.state.open_chats.open(request.library, request.path("chat"))
     typed = typed_prompt(request.library, reader, request.path("message"))
     fields = {"name": suggested_name(typed.text), "text": typed.text, "chat": typed.chat, "message": typed.message}
@@ -98,7 +98,7 @@ def save_from_chat(request: PageRequest) -> Html:
 
 
 def one(request: PageRequest) -> Html:
-    """One prompt."""
+    """Return the page of a prompt."""
     return _page(request, request.prompts.find(request.path("prompt")))
 
 
@@ -123,7 +123,7 @@ def act(request: PageRequest) -> Html | Response:
 
 
 def _fill(request: PageRequest, key: str) -> Html | Response:
-    """The page with the values of its form, where no script puts them in. A field that is empty has no value."""
+    """Return the page with the values of its form, where no script puts them in. An empty field has no value."""
     prompt = request.prompts.find(key)
     values = {name: value for name in prompt.variables if (value := request.form.get(f"value-{name}", ""))}
     try:
@@ -150,25 +150,25 @@ def _change(request: PageRequest, key: str) -> Response:
 
 
 def as_command(request: PageRequest) -> Response:
-    """The file of the slash command, as a download."""
+    """Return the file of the slash command, as a download."""
     prompt = request.prompts.find(request.path("prompt"))
     headers = {"Content-Disposition": f'attachment; filename="{prompt.name}.md"'}
     return PlainTextResponse(slash_command(prompt), media_type="text/markdown", headers=headers)
 
 
 def as_file(request: PageRequest) -> Response:
-    """One's own prompts, as a file that can be imported elsewhere."""
+    """Return one's own prompts, as a file that can be imported elsewhere."""
     own = [prompt for prompt in request.prompts.all() if not prompt.owner]
     headers = {"Content-Disposition": f'attachment; filename="{FILE}"'}
     return Response(prompts_as_json(own), media_type="application/json", headers=headers)
 
 
 def import_file(request: PageRequest) -> Html:
-    """Add the prompts of such a file, whose content was pasted."""
+    """Add the prompts of a file whose content was pasted."""
     done = import_prompts(request.prompts, read_prompts(request.form.get("file", "").encode()))
-    told = f"Added {plural(len(done.added), 'prompt')}."
+    sentence = f"Added {plural(len(done.added), 'prompt')}."
     kept = f" Left out, because there is one of this name: {', '.join(done.kept)}." if done.kept else ""
-    return show(request, el("p", told, kept, class_="notice", role="status"))
+    return show(request, el("p", sentence, kept, class_="notice", role="status"))
 
 
 def _page(
@@ -183,13 +183,13 @@ def _page(
         "name": prompt.name, "text": prompt.text, "description": prompt.description, "tags": ", ".join(prompt.tags),
     }  # fmt: skip
     here = prompt_address(prompt.key)
-    form, given = prompt_form(fields, here), values or FormValues({})
-    main = prompt_page(prompt, runs, here, request.prompts.audiences, form, given, problem)
+    form, filled = prompt_form(fields, here), values or FormValues({})
+    main = prompt_page(prompt, runs, here, request.prompts.audiences, form, filled, problem)
     return document(prompt.name, main, here=PLACE, styles=STYLES, scripts=("prompts.js",), body_class="prompts-page")
 
 
 def prompt_form(fields: Mapping[str, str], changes: str = "") -> Html:
-    """The form of a new prompt, or of one that is changed at the address `changes`."""
+    """Return the form of a new prompt, or of the prompt that is changed at the address `changes`."""
     hidden = [el("input", type="hidden", name=name, value=fields[name]) for name in ("chat", "message")
               if fields.get(name) and not changes]  # fmt: skip
     return el(
@@ -212,8 +212,8 @@ def prompt_form(fields: Mapping[str, str], changes: str = "") -> Html:
 
 
 def _field(name: str, hint: str, control: Html) -> Html:
-    told = el("span", f" · {hint}", class_="muted") if hint else NOTHING
-    return el("label", el("span", name, told, class_="field-name"), control, class_="field")
+    note = el("span", f" · {hint}", class_="muted") if hint else NOTHING
+    return el("label", el("span", name, note, class_="field-name"), control, class_="field")
 
 
 def _filter(words: str, tag: str, prompts: Sequence[SavedPrompt]) -> Html:
@@ -225,7 +225,7 @@ def _filter(words: str, tag: str, prompts: Sequence[SavedPrompt]) -> Html:
         el("button", "Filter"),
         action=PLACE, class_="filter", role="search", aria_label="Filter the prompts",
     )  # fmt: skip
-    tags = sorted({name.lower(): name for one in prompts for name in one.tags}.items())
+    tags = sorted({name.lower(): name for prompt in prompts for name in prompt.tags}.items())
     chips = [
         el("a", f"#{name}", href=address(PLACE, q=words, tag=None if key == tag.lower() else name), class_="chip",
            aria_current="true" if key == tag.lower() else None)
@@ -241,7 +241,7 @@ def _listed(prompts: Sequence[SavedPrompt], runs: Mapping[str, int]) -> Html:
 
 def _item(prompt: SavedPrompt, runs: int) -> Html:
     about = el("p", prompt.description, class_="about") if prompt.description else NOTHING
-    shared = ", ".join(one.name for one in prompt.shared_with)
+    shared = ", ".join(audience.name for audience in prompt.shared_with)
     facts = [
         el("span", prompt.owner, class_="badge owner", title="Owner") if prompt.owner else NOTHING,
         el("span", f"shared with {shared}") if shared else NOTHING,

@@ -23,7 +23,7 @@ TITLE: Final = "Resume in Claude Code"
 
 
 def show(request: PageRequest) -> Html:
-    """The page, or with `fragment` what a dialog shows."""
+    """Return the page, or with `fragment` the contents of the dialog."""
     reader = request.state.open_chats.open(request.library, request.path("chat"))
     branch = request.number("branch", 1, least=1)
     try:
@@ -51,7 +51,7 @@ def terminal(request: PageRequest) -> Response:
 
 
 def _is_from_here(request: PageRequest) -> bool:
-    """Whether the user of this machine asks, from this machine."""
+    """Whether the request comes from the user of this machine, on this machine."""
     client, server = request.http.client, request.http.scope.get("server") or ("", None)
     if client is None:
         return False
@@ -87,8 +87,8 @@ def _resume(chat: str, resume: Resume, branch: int, *, can_open: bool) -> Html:
 def _other_branch(resume: Resume, branch: int) -> Html:
     if resume.branch in (None, branch):
         return NOTHING
-    told = f"Branch {branch} was rewound. Claude Code resumes this session on branch {resume.branch}, where it went on."
-    return el("p", icon("branch"), el("span", told), class_="dialog-note")
+    text = f"Branch {branch} was rewound. Claude Code resumes this session on branch {resume.branch}, where it went on."
+    return el("p", icon("branch"), el("span", text), class_="dialog-note")
 
 
 def _copied(label: str, text: str, what: str, name: str) -> Html:

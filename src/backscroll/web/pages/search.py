@@ -37,7 +37,7 @@ LONGEST_NAME: Final = 80
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The page."""
+    """Return the page with the form and the results."""
     text, sort = request.get("q").strip(), request.get("sort", "relevance")
     if sort not in SORTS:
         raise UsageError(f"unknown sort order {sort}", f"use one of {', '.join(SORTS)}")
@@ -46,7 +46,7 @@ def show(request: PageRequest) -> Html | Response:
     if not text:
         return _page("", sort, _help(request.library))
     number = request.number("page", 1, least=1, most=1000)
-    with request.library.snapshot():  # the facets count what was found
+    with request.library.snapshot():  # the facets count all matches
         return _search(request, text, sort, number)
 
 
@@ -56,13 +56,13 @@ def _search(request: PageRequest, text: str, sort: str, number: int) -> Html | R
         query = request.library.parse(text)
         hits = HITS_OF_ONE if _is_of_one(query) else HITS + 1
         offset = (number - 1) * PAGE
-        found = request.library.search(
+        results = request.library.search(
             query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH, cursor=request.get("after")
         )
         seconds = time.perf_counter() - started
     except QueryError as error:
         return HTMLResponse(_page(text, sort, error_html(error)), status_code=status_of(error))
-    return _page(text, sort, _results(request.library, found, text, sort, number, seconds))
+    return _page(text, sort, _results(request.library, results, text, sort, number, seconds))
 
 
 def save(request: PageRequest) -> Response:
@@ -103,8 +103,8 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
     elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
-        shown = [found_chat_html(library, chat, found.marked, sort) for chat in found.chats]
-        parts.append(el("ol", shown, class_="results"))
+        items = [found_chat_html(library, chat, found.marked, sort) for chat in found.chats]
+        parts.append(el("ol", items, class_="results"))
         parts.append(_pages(found, text, sort, number))
     if found.chats or text in library.marks.searches.values():
         parts.append(_saving(library, text))
@@ -112,16 +112,16 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
 
 
 def _chips(query: Query, sort: str) -> Html:
-    """The fields of the query; a click removes one."""
+    """Return the fields of the query as chips; a click removes one."""
     chips = []
     for part in query.root.parts:
         inner = part.part if isinstance(part, Not) else part
         if isinstance(inner, Field) and not (inner.name == "owner" and ASKER.get()):  # there are tabs for it
             rest = Query("", All(tuple(other for other in query.root.parts if other is not part)))
-            told = write(Query("", All((part,))))
+            field = write(Query("", All((part,))))
             chips.append(
-                el("a", el("code", told), el("span", " ✕", aria_hidden="true"), href=search_address(write(rest), sort),
-                   class_="chip", aria_label=f"Remove {told}")
+                el("a", el("code", field), el("span", " ✕", aria_hidden="true"), href=search_address(write(rest), sort),
+                   class_="chip", aria_label=f"Remove {field}")
             )  # fmt: skip
     return el("nav", chips, class_="chips", aria_label="Fields of this query") if chips else NOTHING
 
@@ -144,7 +144,7 @@ def _warnings(found: SearchResults) -> Html:
 
 
 def found_chat_html(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
-    """A chat in the results, with its passages."""
+    """Return a chat in the results, with its passages."""
     overview, is_of_one = found.chat.overview, _is_of_one(query)
     row = chat_rows(library, [found.chat])[0]
     # The title is usually the first prompt: matches in it are highlighted in the heading.
@@ -198,7 +198,7 @@ def _highlighted_title(title: str, query: Query) -> Html:
 
 
 def highlighted_snippet(snippet: Snippet) -> Html:
-    """A snippet with its matches marked."""
+    """Return a snippet with its matches marked."""
     return join([el("mark", part) if kind == "match" else part for kind, part in highlighted(snippet)])
 
 
@@ -278,8 +278,8 @@ def _help(library: Library) -> Html:
         el("p", el("button", "Forget them", type="button", class_="quiet")), id="recent-searches", hidden=True,
     )  # fmt: skip
     basics = [
-        el("tr", el("td", el("a", el("code", query), href=search_address(query))), el("td", told))
-        for query, told in BASICS
+        el("tr", el("td", el("a", el("code", query), href=search_address(query))), el("td", meaning))
+        for query, meaning in BASICS
     ]
     fields = []
     for info in FIELDS:

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll import __version__
 from backscroll.errors import NothingFound
-from backscroll.library.homes import cleanup_days
+from backscroll.library.homes import KnownHome, cleanup_days, known_homes
 from backscroll.library.indexing.prices import ListedPrice, list_prices
 from backscroll.library.keeping.keep import ArchiveStatus, status
 from backscroll.library.library import Library
@@ -18,6 +18,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.terminal import clean_line, plural, size
 from backscroll.web.layout import document
 from backscroll.web.pages.chat_rows import when
+from backscroll.web.pages.settings_forgets import asked_section
 from backscroll.web.pages.settings_sync import sync_state
 from backscroll.web.requests import PageRequest
 
@@ -28,7 +29,7 @@ RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_re
 
 
 def show(request: PageRequest) -> Html:
-    """The page. `?check=1` reads every session, which takes a while."""
+    """Return the page. `?check=1` reads every session, which takes a while."""
     library = request.library
     is_checked = request.get("check") == "1"
     cards = [
@@ -39,7 +40,7 @@ def show(request: PageRequest) -> Html:
         _card("Archive", "archive", "Every session, byte for byte, also after Claude Code deleted it.",
               _archive(library)),
         _card("Sync", "refresh", "One history on several machines.",
-              sync_state(library, is_started=request.get("started") == "1")),
+              join([asked_section(library), sync_state(library, is_started=request.get("started") == "1")])),
         _card("Health", "check", "Unreadable files, unknown data, upcoming deletions.",
               _health(library) if is_checked else _offer(), is_wide=is_checked),
         _card("Prices", "coin", "What costs are computed with.", _prices(library)),
@@ -71,15 +72,26 @@ def _theme() -> Html:
 def _homes(library: Library) -> Html:
     items = []
     for home in library.homes:
-        found = HomeHealth(home, cleanup_days=cleanup_days(home))
+        health = HomeHealth(home, cleanup_days=cleanup_days(home))
         state = (
-            el("p", _retention(found), class_="muted")
+            el("p", _retention(health), class_="muted")
             if home.exists
             else el("p", el("span", "not found", class_="badge warn"))
         )
         items.append(el("li", el("code", str(home.path)), state))
+    items += [_kept_home(home) for home in known_homes(library.settings, library.homes) if home.state != "open"]
     hint = join(["Add one with ", el("code", "--home"), ", or as ", el("code", "homes"), " in the settings file."])
     return join([el("ul", items, class_="plain"), el("p", hint, class_="muted")])
+
+
+def _kept_home(home: KnownHome) -> Html:
+    states = {
+        "gone": "not on this machine any more; shown from the archive",
+        "on another machine": f"on {clean_line(home.machine)}; shown from the archive",
+        "not shown": "not shown, because it is not the home in use",
+    }
+    state = f"{plural(home.sessions, 'session')}, {states.get(home.state, home.state)}"
+    return el("li", el("code", clean_line(home.path)), el("p", state, class_="muted"))
 
 
 def _library(library: Library) -> Html:
@@ -101,22 +113,22 @@ def _library(library: Library) -> Html:
 def _archive(library: Library) -> Html:
     now = datetime.now(UTC)
     try:
-        found = status(library.settings, library.homes, now)
+        state = status(library.settings, library.homes, now)
     except NothingFound as nothing:
         return el("p", nothing.message, class_="muted")
-    share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
-    captured = [el("div", when(_moment(at)), " ", el("code", home)) for home, at in found.captured.items()]
-    verified = _moment(found.verified) if found.verified else None
+    share = f" ({100 * state.stored / state.size:.0f} %)" if state.size else ""
+    captured = [el("div", when(_moment(at)), " ", el("code", home)) for home, at in state.captured.items()]
+    verified = _moment(state.verified) if state.verified else None
     rows: list[tuple[str, object]] = [
-        ("Archived", f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"),
-        ("Size", f"{size(found.size)} in {size(found.stored)}{share}"),
+        ("Archived", f"{plural(state.files, 'file')}, {plural(state.sessions, 'session')}"),
+        ("Size", f"{size(state.size)} in {size(state.stored)}{share}"),
         ("Last captured", captured or "never"),
         ("Last verified", when(verified) if verified else join(["never: ", el("code", "backscroll archive verify")])),
-        ("Deleted by Claude Code", f"{plural(len(found.gone), 'session')}, kept in the archive"),
+        ("Deleted by Claude Code", f"{plural(len(state.gone), 'session')}, kept in the archive"),
     ]
-    if found.damaged_lines:
-        rows.append(("Damaged", el("span", plural(found.damaged_lines, "line"), class_="badge error")))
-    return join([_facts(rows), _due(found, now)])
+    if state.damaged_lines:
+        rows.append(("Damaged", el("span", plural(state.damaged_lines, "line"), class_="badge error")))
+    return join([_facts(rows), _due(state, now)])
 
 
 def _due(found: ArchiveStatus, now: datetime) -> Html:
@@ -148,14 +160,14 @@ def _offer() -> Html:
 def _health(library: Library) -> Html:
     health = examine(library.homes)
     now = datetime.now(UTC)
-    found = health.inspection
+    inspection = health.inspection
     rows: list[tuple[str, object]] = [
-        ("Sessions", f"{plural(found.files, 'file')}, {size(found.size)}"),
-        ("Records", f"{found.records:,} on {plural(found.lines, 'line')}"),
-        ("Problems", el("span", f"{found.problems:,}", class_="badge warn") if found.problems else "none"),
+        ("Sessions", f"{plural(inspection.files, 'file')}, {size(inspection.size)}"),
+        ("Records", f"{inspection.records:,} on {plural(inspection.lines, 'line')}"),
+        ("Problems", el("span", f"{inspection.problems:,}", class_="badge warn") if inspection.problems else "none"),
     ]
-    if found.first and found.last:
-        rows.append(("Time", join([when(found.first), " to ", when(found.last)])))
+    if inspection.first and inspection.last:
+        rows.append(("Time", join([when(inspection.first), " to ", when(inspection.last)])))
     parts = [_facts(rows), *(_home(home, now) for home in health.homes), _troubles(health), _unknown(health)]
     return join(parts)
 
@@ -185,21 +197,21 @@ def _retention(home: HomeHealth) -> str:
 
 
 def _troubles(health: Health) -> Html:
-    found = health.inspection
-    kinds = Counter(str(item.kind) for item in found.troubles).most_common()
-    files = len({item.file for item in found.troubles})
-    told = f"{plural(found.problems, 'problem')} in {plural(files, 'file')}: "
-    told += ", ".join(f"{count:,} {kind}" for kind, count in kinds)
-    troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in found.troubles]
-    unreadable = [f"{item.path}: {item.reason}" for item in found.unreadable]
+    inspection = health.inspection
+    kinds = Counter(str(item.kind) for item in inspection.troubles).most_common()
+    files = len({item.file for item in inspection.troubles})
+    summary = f"{plural(inspection.problems, 'problem')} in {plural(files, 'file')}: "
+    summary += ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+    troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in inspection.troubles]
+    unreadable = [f"{item.path}: {item.reason}" for item in inspection.unreadable]
     return join([
-        _folded(told, troubles),
+        _folded(summary, troubles),
         _folded(f"{plural(len(unreadable), 'session')} could not be read", unreadable),
     ])  # fmt: skip
 
 
 def _unknown(health: Health) -> Html:
-    seen = sorted(health.unknown.values(), key=lambda item: -item.count)
+    seen = sorted(health.inspection.unknown.values(), key=lambda item: -item.count)
     lines = [
         f"{item.count:,} × {item.drift.what} {item.drift.name or '(none)'}"
         + (f", first in {item.version}" if item.version else "")
@@ -211,12 +223,12 @@ def _unknown(health: Health) -> Html:
         "p", "It is archived unchanged; nothing is lost. A newer version of backscroll may know it.", class_="muted"
     )
     total = sum(item.count for item in seen)
-    told = f"Unknown to this version of backscroll: {plural(len(lines), 'thing')}, seen {plural(total, 'time')}"
-    return join([_folded(told, lines), note])
+    summary = f"Unknown to this version of backscroll: {plural(len(lines), 'thing')}, seen {plural(total, 'time')}"
+    return join([_folded(summary, lines), note])
 
 
 def _folded(told: str, lines: list[str]) -> Html:
-    """Many lines as one sentence, which opens to show them."""
+    """Return many lines as one sentence, which opens to show them."""
     if not lines:
         return NOTHING
     items = [el("li", clean_line(line)) for line in lines[:SHOWN]]
@@ -226,18 +238,18 @@ def _folded(told: str, lines: list[str]) -> Html:
 
 
 def _prices(library: Library) -> Html:
-    found = list_prices(library.settings)
+    listed = list_prices(library.settings)
     heads = ("Model", "Input", "Output", "Write 5 min", "Write 1 h", "Cache read", "From")
     head = [el("th", name, scope="col", class_="number" if 0 < place < 6 else None) for place, name in enumerate(heads)]
-    rows = [_price(item) for item in found.prices]
+    rows = [_price(item) for item in listed.prices]
     table = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="prices")
-    told = (
-        f"USD per million tokens, from {found.snapshot.package} {found.snapshot.version} ({found.snapshot.made}). "
+    origin = (
+        f"USD per million tokens, from {listed.snapshot.package} {listed.snapshot.version} ({listed.snapshot.made}). "
         "Prices in the settings file override them."
     )
     scroll = el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Prices")
-    return join([el("p", told, class_="muted"),
-                 el("details", el("summary", plural(len(found.prices), "price")), scroll)])  # fmt: skip
+    return join([el("p", origin, class_="muted"),
+                 el("details", el("summary", plural(len(listed.prices), "price")), scroll)])  # fmt: skip
 
 
 def _price(item: ListedPrice) -> Html:

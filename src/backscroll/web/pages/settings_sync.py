@@ -1,4 +1,4 @@
-"""The remotes on the settings page: how far each machine is, what waits, what is wrong; sync now, pause and resume."""
+"""The remotes on the settings page: progress of each machine, pending data, errors; sync now, pause and resume."""
 
 import threading
 from datetime import datetime
@@ -23,7 +23,7 @@ ACTION: Final = "/settings/sync"
 
 
 def show(request: PageRequest) -> Html:
-    """The section alone, for a page that waits for a sync to end."""
+    """Return the section alone, for a page that waits for a sync to end."""
     return sync_state(request.library)
 
 
@@ -44,7 +44,7 @@ def act(request: PageRequest) -> Response:
 
 
 def sync_state(library: Library, *, is_started: bool = False) -> Html:
-    """All remotes, as the last sync has seen them: no remote is asked, it could be away."""
+    """Return all remotes as of the last sync: no remote is asked, it could be away."""
     try:
         remotes = list(read_remotes(library.settings).values())
     except BackscrollError as error:
@@ -55,11 +55,11 @@ def sync_state(library: Library, *, is_started: bool = False) -> Html:
                     "machine unless you add a remote.", class_="muted"),
             el("p", el("code", "backscroll sync add nas /mnt/nas/backscroll")),
         ])  # fmt: skip
-    shown = [_state(library, remote) for remote in remotes]
-    is_busy = is_started or any(one.is_syncing for one in shown)
+    states = [_state(library, remote) for remote in remotes]
+    is_busy = is_started or any(state.is_syncing for state in states)
     button = el("form", el("button", "Syncing …" if is_busy else "Sync now", name="action", value="sync",
                            disabled=is_busy), method="post", action=ACTION)  # fmt: skip
-    parts = [_remote(one) for one in shown]
+    parts = [_remote(state) for state in states]
     can_sync = any(not remote.is_paused for remote in remotes)
     return el("div", parts, button if can_sync else NOTHING, data_syncing="1" if is_busy else None)
 
@@ -93,10 +93,20 @@ def _remote(one: RemoteStatus) -> Html:
         "div",
         el("div", el("h3", remote.name, *(join([" ", badge]) for badge in badges)), pause, class_="remote-head"),
         _trouble(one.problem) if one.problem else NOTHING,
+        _withheld(one),
         el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in rows], class_="facts-list"),
         _devices(one.devices),
         class_="remote",
     )
+
+
+def _withheld(one: RemoteStatus) -> Html:
+    count = one.withheld.sessions + one.withheld.files
+    if not count:
+        return NOTHING
+    noun = "session" if not one.withheld.files else "file" if not one.withheld.sessions else "session or file"
+    text = f"{plural(count, noun)} that {'was' if count == 1 else 'were'} sent may not leave any more: "
+    return el("p", text, el("code", f"backscroll sync withdraw {one.remote.name}"), class_="problem")
 
 
 def _trouble(problem: str) -> Html:
@@ -110,11 +120,11 @@ def _devices(devices: list[DeviceStatus]) -> Html:
               el("th", "Bundles", scope="col", class_="number"), el("th", "State", scope="col"))  # fmt: skip
     rows = [
         el("tr",
-           el("td", clean_line(one.machine or one.device), class_="mono"),
-           el("td", size(one.size), class_="number"),
-           el("td", f"{one.bundles:,}", class_="number"),
-           el("td", _lag(one)))
-        for one in devices
+           el("td", clean_line(device.machine or device.device), class_="mono"),
+           el("td", size(device.size), class_="number"),
+           el("td", f"{device.bundles:,}", class_="number"),
+           el("td", _lag(device)))
+        for device in devices
     ]  # fmt: skip
     table = el("table", el("thead", head), el("tbody", rows))
     return el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Machines")

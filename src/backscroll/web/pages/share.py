@@ -1,4 +1,4 @@
-"""Share a chat: choose the format and what goes into the file, and see what is masked before it is saved.
+"""Share a chat: choose the format and the contents of the file, and check the masked secrets before it is saved.
 
 The page works by itself; on a chat's page its contents open as a dialog.
 """
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from backscroll.conversation.chat import Branch
+from backscroll.conversation.branches import Branch
 from backscroll.library import StoredChat
 from backscroll.library.sharing.file_names import file_name
 from backscroll.library.sharing.masked import MaskedSecret, masked_in, masked_rows
@@ -34,30 +34,30 @@ MAX_BRANCHES: Final = 100
 
 
 def show(request: PageRequest) -> Html:
-    """The page. Its form leads to the file; in a dialog, what is masked is loaded afterwards."""
+    """Return the page. Its form leads to the file; in a dialog, the list of masked secrets is loaded afterwards."""
     reader = request.state.open_chats.open(request.library, request.path("chat"))
-    asked = export_request(request)
+    choices = export_request(request)
     masks = el("div", id="masks", aria_live="polite", class_="masks")
     if request.get("fragment") != "1":
         masks = el("div", preview(request), id="masks", class_="masks")
     form = el(
         "form",
         _elsewhere(reader.stored),
-        _formats(asked.form),
-        _branches(reader.chat.branches, asked.selection.branch),
+        _formats(choices.form),
+        _branches(reader.chat.branches, choices.selection.branch),
         el(
             "fieldset",
             el("legend", "Leave out"),
-            _tick("no_tools", "Tool calls, their results, and agents", is_on=not asked.selection.tools),
-            _tick("no_thinking", "Thinking", is_on=not asked.selection.thinking),
+            _tick("no_tools", "Tool calls, their results, and agents", is_on=not choices.selection.tools),
+            _tick("no_thinking", "Thinking", is_on=not choices.selection.thinking),
             class_="choices-list",
             id="leave-out",
         ),
         el(
             "fieldset",
             el("legend", "Secrets"),
-            _tick("emails", "Mask e-mail addresses too", is_on=asked.emails),
-            _tick("unmasked", "Do not mask anything", is_on=not asked.is_masked),
+            _tick("emails", "Mask e-mail addresses too", is_on=choices.emails),
+            _tick("unmasked", "Do not mask anything", is_on=not choices.is_masked),
             class_="choices-list",
         ),
         masks,
@@ -71,7 +71,7 @@ def show(request: PageRequest) -> Html:
 
 
 def _elsewhere(stored: StoredChat) -> Html:
-    """On a team server, where an owner lets colleagues read the chat: this page only saves a file."""
+    """Return where on a team server an owner lets colleagues read the chat: this page only saves a file."""
     if not ASKER.get() or owner_name(stored.machines) != ASKER.get():
         return NOTHING
     readers = el("a", "Who can read it", href=f"{chat_address(stored.overview.id)}/audience")
@@ -80,16 +80,16 @@ def _elsewhere(stored: StoredChat) -> Html:
 
 
 def preview(request: PageRequest) -> Html:
-    """What the file is called, and what is masked in it."""
-    asked = export_request(request)
+    """Return the name of the file, and the secrets that are masked in it."""
+    choices = export_request(request)
     stored = request.library.find(request.path("chat"))
-    hiding = redactor(emails=asked.emails)
-    if asked.form == "jsonl":
-        found = masked_rows(request.library, stored, hiding)
+    hiding = redactor(emails=choices.emails)
+    if choices.form == "jsonl":
+        secrets = masked_rows(request.library, stored, hiding)
     else:
-        found = masked_in(request.library, stored, asked.selection, hiding)
-    name = el("p", icon("file"), el("code", file_name(stored.overview, asked.form)), class_="file-name")
-    return join([name, _masks(stored.overview.id, found, asked)])
+        secrets = masked_in(request.library, stored, choices.selection, hiding)
+    name = el("p", icon("file"), el("code", file_name(stored.overview, choices.form)), class_="file-name")
+    return join([name, _masks(stored.overview.id, secrets, choices)])
 
 
 def _masks(chat: str, found: Sequence[MaskedSecret], asked: ExportRequest) -> Html:
@@ -99,12 +99,12 @@ def _masks(chat: str, found: Sequence[MaskedSecret], asked: ExportRequest) -> Ht
         return join([el("p", icon("check"), el("span", none), class_="dialog-note good"), caution])
     total = plural(len(found), "secret")
     if asked.is_masked:
-        told = el("span", el("strong", f"{total} will be masked"), f": {_kinds(found)}")
-        summary = el("p", icon("check"), told, class_="dialog-note good")
+        sentence = el("span", el("strong", f"{total} will be masked"), f": {_kinds(found)}")
+        summary = el("p", icon("check"), sentence, class_="dialog-note good")
     else:
-        told = el("span", el("strong", f"{total} will be readable"), f": {_kinds(found)}")
-        summary = el("p", icon("warning"), told, class_="dialog-note warn")
-    rows = [_row(chat, one) for one in found[:MAX_LISTED]]
+        sentence = el("span", el("strong", f"{total} will be readable"), f": {_kinds(found)}")
+        summary = el("p", icon("warning"), sentence, class_="dialog-note warn")
+    rows = [_row(chat, secret) for secret in found[:MAX_LISTED]]
     more = len(found) - MAX_LISTED
     rest = el("li", f"… and {more:,} more", class_="muted") if more > 0 else NOTHING
     listed = el("details", el("summary", "Show them"), el("ul", rows, rest, class_="masked-list"),
@@ -113,8 +113,10 @@ def _masks(chat: str, found: Sequence[MaskedSecret], asked: ExportRequest) -> Ht
 
 
 def _kinds(found: Sequence[MaskedSecret]) -> str:
-    counts = Counter(one.kind for one in found)
-    return ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    counts = Counter(secret.kind for secret in found)
+    return ", ".join(
+        f"{kind} {count:,}" for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
 
 
 def _row(chat: str, one: MaskedSecret) -> Html:
@@ -138,9 +140,9 @@ def _formats(chosen: str) -> Html:
             "label",
             el("input", type="radio", name="format", value=form, checked=True if form == chosen else None,
                data_autofocus=True if form == chosen else None),
-            el("span", el("strong", name), el("span", told, class_="muted")),
+            el("span", el("strong", name), el("span", meaning, class_="muted")),
         )
-        for form, name, told in FORMATS
+        for form, name, meaning in FORMATS
     ]  # fmt: skip
     return el("fieldset", el("legend", "Format"), items, class_="formats")
 
@@ -151,9 +153,9 @@ def _branches(branches: Sequence[Branch], chosen: int | None) -> Html:
     options = [el("option", f"All {len(branches):,} branches", value="all", selected=True if chosen is None else None)]
     listed = [*branches[:MAX_BRANCHES], *(branches[chosen - 1 : chosen] if chosen and chosen > MAX_BRANCHES else ())]
     for branch in listed:
-        asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
+        prompts = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
         active = " (active)" if branch.number == 1 else ""
-        name = f"Only branch {branch.number}{active}: {first_words(next(asked, ''), 50)}"
+        name = f"Only branch {branch.number}{active}: {first_words(next(prompts, ''), 50)}"
         options.append(el("option", name, value=branch.number, selected=True if branch.number == chosen else None))
     return el("label", el("span", "Branch", class_="field-name"),
               el("select", options, name="branch", aria_label="Branch"), class_="field", id="share-branch")  # fmt: skip

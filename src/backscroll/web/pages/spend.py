@@ -1,4 +1,4 @@
-"""The Spend page: what it cost, what changed, and why. A click on anything filters everything."""
+"""The Spend page: cost, changes and reasons. A click on anything filters everything."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,8 +12,9 @@ from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.spend import Spend, spend
 from backscroll.library.analytics.spend_periods import LEAST_DAYS
-from backscroll.library.analytics.spend_report import notes_of
-from backscroll.library.analytics.spend_summary import money, what_changed
+from backscroll.library.analytics.spend_report import notes_of, unrecorded_facts
+from backscroll.library.analytics.spend_summary import least, money, what_changed
+from backscroll.library.analytics.unrecorded import unrecorded_note
 from backscroll.library.library import Library
 from backscroll.library.marks import change_marks, read_marks
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -31,11 +32,11 @@ from backscroll.web.state import ViewerState
 
 MAX_BUDGET_DOLLARS: Final = 10_000_000
 EARLIEST_RATE: Final = 15
-"""Minutes of a block after which its rate says something."""
+"""Minutes of a block after which its rate is meaningful."""
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The page. Its head is sent first: there is something to see while everything is counted."""
+    """Return the page. Its head is sent first: there is something to see while everything is counted."""
     if first_run.is_first_run(request.library):
         return first_run.page("Spend", "/spend")
     return StreamingResponse(_pieces(request.state, read_request(request)), media_type="text/html")
@@ -50,10 +51,10 @@ def _pieces(state: ViewerState, asked: SpendRequest) -> Iterator[str]:
     yield el("div", [el("span") for _ in range(9)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
         asked_for = None if asked.about.query else ("spend", *sorted(asked.given.items()), asked.now.date())
-        shown = state.counted_parts.get(asked_for, lambda: _counted(state, asked))
+        body = state.counted_parts.get(asked_for, lambda: _counted(state, asked))
     except BackscrollError as error:  # too late for another status
-        shown = error_html(error)
-    yield shown
+        body = error_html(error)
+    yield body
     yield end
 
 
@@ -63,27 +64,27 @@ def _counted(state: ViewerState, asked: SpendRequest) -> Html:
 
 
 def _contents(library: Library, asked: SpendRequest) -> Html:
-    found = spend(library, asked.about, asked.period, asked.only, asked.now)
+    spent = spend(library, asked.about, asked.period, asked.only, asked.now)
     windows = blocks(library, asked.about, asked.now.astimezone(UTC))
     budget = read_marks(library.settings.library).budget
-    if found.total.answers:
+    if spent.total.answers:
         body = [
-            el("div", _summary(asked, found),
-               el("div", _forecast(found, budget), _block(windows), _budget(asked, found, budget),
+            el("div", _summary(asked, spent),
+               el("div", _forecast(spent, budget), _block(windows), _budget(asked, spent, budget),
                   class_="spend-cards"),
                class_="spend-top"),
-            cost_chart(library, asked, found, budget),
-            why(found),
-            dearest_chats(asked, found),
-            by_dimension(asked, found),
-            dearest_turns(asked, found),
+            cost_chart(library, asked, spent, budget),
+            why(spent),
+            dearest_chats(asked, spent),
+            by_dimension(asked, spent),
+            dearest_turns(asked, spent),
             block_chart(asked, windows),
         ]  # fmt: skip
     else:
-        body = [_nothing(asked, library), el("div", _forecast(found, budget), _budget(asked, found, budget),
+        body = [_nothing(asked, library), el("div", _forecast(spent, budget), _budget(asked, spent, budget),
                                              class_="spend-cards")]  # fmt: skip
-    foot = el("details", el("summary", "What was counted"), notes_list(notes_of(found)), class_="counted")
-    return join([_filters(asked, found), *body, foot])
+    foot = el("details", el("summary", "What was counted"), notes_list(notes_of(spent)), class_="counted")
+    return join([_filters(asked, spent), *body, foot])
 
 
 def set_budget(request: PageRequest) -> Response:
@@ -121,11 +122,11 @@ def _filters(asked: SpendRequest, found: Spend) -> Html:
         return NOTHING
     chips = []
     for dimension, name in asked.only.chosen.items():
-        shown = found.titles.get(name, name) if dimension == "chat" else name
+        label = found.titles.get(name, name) if dimension == "chat" else name
         remove = f"Remove the filter {dimension}: {name}"
-        shown = group_names(dimension, [shown])[shown]
+        label = group_names(dimension, [label])[label]
         chips.append(
-            el("a", el("span", f"{dimension}: ", class_="muted"), shown, el("span", " ×", aria_hidden="true"),
+            el("a", el("span", f"{dimension}: ", class_="muted"), label, el("span", " ×", aria_hidden="true"),
                href=asked.address(**{dimension: ""}), class_="chip", aria_label=remove)
         )  # fmt: skip
     if query := asked.given.get("q"):
@@ -144,16 +145,19 @@ def _summary(asked: SpendRequest, found: Spend) -> Html:
         kind = "up" if now > before else "down"
         sign = "▲" if now > before else "▼"
         part = f" ({100 * (now - before) / before:+,.0f} %)" if before else ""
+        cost_before = f"which is as long and cost {least(found.before)}"
         same = abs(now - before) < 10_000_000
-        told = (
+        trend = (
             "as much as before"
             if same
             else f"{sign} {money(abs(now - before))} {'more' if kind == 'up' else 'less'}{part}"
         )
         change = join([
-            el("span", told, class_=f"change {'same' if same else kind}"),
-            el("span", f"than {compared}, which is as long and cost {money(before)}", class_="muted"),
+            el("span", trend, class_=f"change {'same' if same else kind}"),
+            el("span", f"than {compared}, {cost_before}", class_="muted"),
         ])  # fmt: skip
+        if not found.is_comparable:
+            change = el("span", f"{compared}, {cost_before}; lower bounds are not compared", class_="muted")
     sentences = [el("li", text[:1].upper() + text[1:]) for text in what_changed(found)]
     unpriced = (
         el("p", f"{plural(found.total.unpriced, 'answer')} without a known price are not included.", class_="muted")
@@ -162,28 +166,37 @@ def _summary(asked: SpendRequest, found: Spend) -> Html:
     )
     return el(
         "section",
-        el("p", el("strong", money(now), class_="amount"), change, class_="headline"),
+        el("p", el("strong", least(found.total), class_="amount"), change, class_="headline"),
         el("p", f"{period}: {plural(found.total.answers, 'answer')} to {plural(found.prompts, 'prompt')}, "
                 f"{short(found.total.tokens)} tokens", class_="muted"),
+        _unrecorded(found),
         el("ul", sentences, class_="sentences") if sentences else NOTHING,
         unpriced, class_="summary", aria_label="Summary",
     )  # fmt: skip
 
 
+def _unrecorded(found: Spend) -> Html:
+    facts = unrecorded_facts(found)
+    if not facts:
+        return NOTHING
+    text = unrecorded_note(facts, "≥ " if found.total.placeholders else "")
+    return el("p", text[:1].upper() + text[1:], ".", class_="unrecorded muted")
+
+
 def _forecast(found: Spend, budget: float | None) -> Html:
     coming = found.forecast
     if coming.at_end is None or coming.pace is None:
-        shown, over = f"{money(coming.so_far)} so far", False
-        told = f"An estimate needs {LEAST_DAYS} full days; there are {coming.pace_days} since the first answer"
+        amount, over = f"{money(coming.so_far)} so far", False
+        basis = f"An estimate needs {LEAST_DAYS} full days; there are {coming.pace_days} since the first answer"
     else:
-        shown, over = f"about {money(coming.at_end)}", budget is not None and coming.at_end > budget * 1e9
+        amount, over = f"about {money(coming.at_end)}", budget is not None and coming.at_end > budget * 1e9
         days = plural(coming.pace_days, "full day")
-        told = f"{money(coming.so_far)} so far, and {money(coming.pace)} a day on average of the last {days}"
+        basis = f"{money(coming.so_far)} so far, and {money(coming.pace)} a day on average of the last {days}"
     return el(
         "div",
         el("h2", f"{coming.month:%B}, estimated"),
-        el("strong", shown, class_="over" if over else None),
-        el("span", told, class_="muted"),
+        el("strong", amount, class_="over" if over else None),
+        el("span", basis, class_="muted"),
         class_="card fact",
     )
 
@@ -194,13 +207,13 @@ def _block(windows: Report) -> Html:
         return el("div", el("h2", "5-hour block"), el("strong", "none open"),
                   el("span", "The next answer opens one.", class_="muted"), class_="card fact")  # fmt: skip
     if burning["minutes_used"] < EARLIEST_RATE:
-        told = f"Open until {burning['end'][11:]}. It has just begun: too early for a rate."
+        detail = f"Open until {burning['end'][11:]}. It has just begun: too early for a rate."
     else:
         hourly, tokens = dollars(burning["cost_microdollars_per_hour"]), short(burning["tokens_per_minute"])
         end = f"{dollars(burning['projected_cost_microdollars'])} at its end, {burning['end'][11:]}, at this rate"
-        told = f"{hourly} an hour, {tokens} tokens a minute; {end}"
+        detail = f"{hourly} an hour, {tokens} tokens a minute; {end}"
     return el("div", el("h2", "5-hour block"), el("strong", dollars(burning["cost_microdollars"])),
-              el("span", told, class_="muted"), class_="card fact")  # fmt: skip
+              el("span", detail, class_="muted"), class_="card fact")  # fmt: skip
 
 
 def _budget(asked: SpendRequest, found: Spend, budget: float | None) -> Html:
@@ -228,16 +241,16 @@ def _budget(asked: SpendRequest, found: Spend, budget: float | None) -> Html:
     part = found.forecast.so_far / 1e9 / budget
     meter = el("meter", f"{100 * part:.0f} %", value=f"{min(part, 1):.3f}", min=0, max=1, high="0.8", optimum=0,
                aria_label=f"{100 * part:.0f} % of the budget is spent")  # fmt: skip
-    told = f"Spent {money(found.forecast.so_far)}"
+    sentence = f"Spent {money(found.forecast.so_far)}"
     if found.forecast.at_end is not None:
         ahead = found.forecast.at_end / 1e9 - budget
-        told += f"; estimated {money(abs(ahead) * 1e9)} {'over' if ahead > 0 else 'under'} it"
+        sentence += f"; estimated {money(abs(ahead) * 1e9)} {'over' if ahead > 0 else 'under'} it"
     return el(
         "div",
         el("h2", "Budget for a month"),
         el("strong", f"{100 * part:.0f} % of ${budget:,.0f}"),
         meter,
-        el("span", f"{told}.", class_="muted"),
+        el("span", f"{sentence}.", class_="muted"),
         el("details", el("summary", "Change"), form),
         class_="card fact",
     )
@@ -258,7 +271,7 @@ def _nothing(asked: SpendRequest, library: Library) -> Html:
 
 
 def span_text(asked: SpendRequest, since: datetime | None, until: datetime | None) -> str:
-    """A period as people write it: `Nov 3 – Nov 9`, with times only where it does not begin or end at midnight."""
+    """Return a period as people write it: `Nov 3 – Nov 9`; times only where it does not begin or end at midnight."""
     if since is None:
         return "All time" if until is None else f"until {_day(asked, until, is_end=True)}"
     if until is None:

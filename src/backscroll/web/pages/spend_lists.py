@@ -1,4 +1,4 @@
-"""The lists of the Spend page: what the money paid for, who spent it, and the dearest chats and turns with reasons."""
+"""The lists of the Spend page: cost by part and by dimension, and the dearest chats and turns with reasons."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from backscroll.library.analytics.cost_parts import PARTS
 from backscroll.library.analytics.spend import DIMENSIONS, MAIN, NO_TOOL, UNKNOWN, Spend, SpendGroup, SpentItem
 from backscroll.library.analytics.spend_reasons import reasons
-from backscroll.library.analytics.spend_summary import money, signed
+from backscroll.library.analytics.spend_summary import least, money, signed
 from backscroll.render.html.charts import bar
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import BEFORE, series_class
@@ -16,7 +16,7 @@ from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_request import SpendRequest
 
 SHOWN: Final = 5
-"""So many of a list are shown; the next are folded below them."""
+"""Number of items shown; the next are folded below them."""
 FOLDED: Final = 25
 DEAREST: Final = 3
 DEAREST_FOLDED: Final = 8
@@ -27,13 +27,13 @@ ABOUT: Final = {"tool": "of the answers that call it", "agent": "of its own answ
 
 
 def why(found: Spend) -> Html:
-    """What the money paid for, in both periods."""
+    """Return what the money paid for, in both periods."""
     names = sorted(PARTS, key=lambda name: -found.total.parts[name])
-    shown = [name for name in names if found.total.parts[name] or found.before.parts[name]]
-    most = max((max(found.total.parts[name], found.before.parts[name]) for name in shown), default=0)
-    is_compared = found.period.before is not None
+    parts = [name for name in names if found.total.parts[name] or found.before.parts[name]]
+    most = max((max(found.total.parts[name], found.before.parts[name]) for name in parts), default=0)
+    is_compared, has_change = found.period.before is not None, found.is_comparable
     rows = []
-    for name in shown:
+    for name in parts:
         now, before = found.total.parts[name], found.before.parts[name]
         rows.append(
             el(
@@ -45,15 +45,15 @@ def why(found: Spend) -> Html:
                 _number("Cost", money(now)),
                 _number("Share", _share(now, found.total.cost)),
                 _number("Before", money(before)) if is_compared else NOTHING,
-                _change(now - before) if is_compared else NOTHING,
+                _change(now - before) if has_change else NOTHING,
             )
         )  # fmt: skip
-    heads = ["Cost", "Share", *(("Before", "Change") if is_compared else ())]
+    heads = ["Cost", "Share", *(["Before"] if is_compared else []), *(["Change"] if has_change else [])]
     head = [el("th", "Part", scope="col"), el("th", el("span", "As a bar", class_="unseen"), scope="col"),
             *(el("th", name, scope="col", class_="number") for name in heads)]  # fmt: skip
-    total = el("tr", el("th", "Total", scope="row"), el("td"), _number("Cost", money(found.total.cost)),
-               _number("Share", "100 %"), _number("Before", money(found.before.cost)) if is_compared else NOTHING,
-               _change(found.total.cost - found.before.cost) if is_compared else NOTHING)  # fmt: skip
+    total = el("tr", el("th", "Total", scope="row"), el("td"), _number("Cost", least(found.total)),
+               _number("Share", "100 %"), _number("Before", least(found.before)) if is_compared else NOTHING,
+               _change(found.total.cost - found.before.cost) if has_change else NOTHING)  # fmt: skip
     table = el("table", el("caption", "What the money paid for", class_="unseen"), el("thead", el("tr", head)),
                el("tbody", rows), el("tfoot", total), class_="report cards why")  # fmt: skip
     below = "The lower, grey bar is the period before." if is_compared else ""
@@ -63,12 +63,12 @@ def why(found: Spend) -> Html:
 
 
 def by_dimension(asked: SpendRequest, found: Spend) -> Html:
-    """Who spent it: a list for each dimension, in which everything is a filter."""
+    """Return a list for each dimension, in which everything is a filter."""
     return el("div", [_panel(asked, found, dimension) for dimension in DIMENSIONS], class_="panels")
 
 
 def dearest_chats(asked: SpendRequest, found: Spend) -> Html:
-    """The dearest chats, each with its reasons."""
+    """Return the dearest chats, each with its reasons."""
     groups = [group for group in found.groups["chat"] if group.now.cost][:DEAREST_FOLDED]
     items = []
     for group in groups:
@@ -84,20 +84,30 @@ def dearest_chats(asked: SpendRequest, found: Spend) -> Html:
             else NOTHING
         )
         items.append(_dear(found, name, group.now.cost, found.chats.get(group.name, []), more, only))
-    return _dearest("Dearest chats", items, len(found.groups["chat"]), "chat", asked)
+    return _dearest("Dearest chats", items, sum(1 for group in found.groups["chat"] if group.now.cost), "chat", asked)
 
 
 def dearest_turns(asked: SpendRequest, found: Spend) -> Html:
-    """The dearest turns, each with its reasons."""
+    """Return the dearest turns, each with its reasons."""
     items = []
     for turn in [turn for turn in found.turns if turn.cost][:DEAREST_FOLDED]:
         text = _line(turn.prompt.text) if turn.prompt else ""
         where = chat_address(turn.chat, turn.prompt.uuid if turn.prompt else None) if turn.chat != UNKNOWN else None
-        shown = text or ("Before the first prompt" if not turn.prompt else "(no text)")
-        name = el("a", shown, href=where) if where else el("span", shown)
+        words = text or ("Before the first prompt" if not turn.prompt else "(no text)")
+        name = el("a", words, href=where) if where else el("span", words)
         more = [plural(len(turn.items), "answer"), f"in “{_line(found.titles.get(turn.chat, ''), 60)}”"]
         items.append(_dear(found, name, turn.cost, turn.items, more, NOTHING))
-    return _dearest("Dearest turns", items, len(found.turns), "turn", asked)
+    return _dearest("Dearest turns", items, sum(1 for turn in found.turns if turn.cost), "turn", asked)
+
+
+def _with_a_cost(groups: Sequence[SpendGroup], one: str, many: str) -> str:
+    """Return how many of some groups cost something in the period, and how much; how many cost nothing then."""
+    paid = [group for group in groups if group.now.cost]
+    paid_text = f"{len(paid):,} {one if len(paid) == 1 else many}: {money(sum(group.now.cost for group in paid))}"
+    free = len(groups) - len(paid)
+    if not paid:
+        return f"{free:,} {one if free == 1 else many} without a cost in this period"
+    return paid_text + (f"; {free:,} without a cost in this period" if free else "")
 
 
 def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
@@ -113,16 +123,16 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
                   aria_current="true" if is_chosen else None, class_="bar-name")  # fmt: skip
         before = bar([group.before.cost], most, [BEFORE]) if is_compared else NOTHING
         drawn = el("span", bar([group.now.cost], most), before, class_="pair")
-        changed = _changed(group.change) if is_compared else NOTHING
-        rows.append(el("li", link, el("span", money(group.now.cost), changed, class_="bar-value"), drawn))
+        changed = _changed(group.change) if is_compared and group.is_comparable else NOTHING
+        rows.append(el("li", link, el("span", least(group.now), changed, class_="bar-value"), drawn))
     rest, left = groups[SHOWN:], groups[SHOWN + FOLDED :]
     more: Html = NOTHING
     if rest:
-        told = f"{plural(len(rest), 'other')}: {money(sum(group.now.cost for group in rest))}"
-        cut = f"{len(left):,} more, {money(sum(group.now.cost for group in left))}, are not listed" if left else ""
+        summary = _with_a_cost(rest, "other", "others")
+        cut = f"{_with_a_cost(left, 'more', 'more')} are not listed" if left else ""
         more = el(
             "details",
-            el("summary", told),
+            el("summary", summary),
             el("ul", rows[SHOWN:], class_="bars"),
             el("p", cut, class_="muted") if cut else NOTHING,
             class_="others",
@@ -141,7 +151,7 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
 
 
 def _dear(found: Spend, name: Html, cost: int, items: Sequence[SpentItem], more: Sequence[str], only: Html) -> Html:
-    told = reasons(items)
+    causes = reasons(items)
     parts: dict[str, int] = {}
     for item in items:
         for part, value in item.parts.items():
@@ -149,9 +159,9 @@ def _dear(found: Spend, name: Html, cost: int, items: Sequence[SpentItem], more:
     ordered = [part for part in PARTS if parts.get(part)]
     drawn = bar([parts[part] for part in ordered], max(cost, 1), [COLOURS[part] for part in ordered])
     lines = [
-        el("li", el("span", class_=f"swatch {_colour(one.part)}", aria_hidden="true"), " ",
-           el("strong", f"{one.title}: {money(one.cost)} ({100 * one.share:.0f} %)"), " ", one.text)
-        for one in told
+        el("li", el("span", class_=f"swatch {_colour(cause.part)}", aria_hidden="true"), " ",
+           el("strong", f"{cause.title}: {money(cause.cost)} ({100 * cause.share:.0f} %)"), " ", cause.text)
+        for cause in causes
     ]  # fmt: skip
     share = _share(cost, found.total.cost)
     return el(
@@ -182,8 +192,8 @@ def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: Spen
         if len(items) > DEAREST
         else NOTHING
     )
-    shown = el("ol", items[:DEAREST], class_="dear")
-    return el("section", el("h2", title), shown, folded, more, id=f"dearest-{by}s")
+    visible = el("ol", items[:DEAREST], class_="dear")
+    return el("section", el("h2", title), visible, folded, more, id=f"dearest-{by}s")
 
 
 def _named(dimension: str, group: SpendGroup, short: Mapping[str, str]) -> str:

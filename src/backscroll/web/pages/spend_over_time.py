@@ -19,7 +19,7 @@ DAYS_OF: Final = {"day": 1, "week": 7}
 
 
 def cost_chart(library: Library, asked: SpendRequest, found: Spend, budget: float | None) -> Html:
-    """Cost by model over time, with the budget as a line."""
+    """Return the cost by model over time, with the budget as a line."""
     values: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     base = hour_or_day(asked.period.since, asked.period.until, asked.now, (item.answer.time for item in found.items))
     shape = "%Y-%m-%d %H:00" if base == "hour" else "%Y-%m-%d"
@@ -55,7 +55,7 @@ def cost_chart(library: Library, asked: SpendRequest, found: Spend, budget: floa
 
 
 def block_chart(asked: SpendRequest, windows: Report) -> Html:
-    """The 5-hour blocks of the period."""
+    """Return the 5-hour blocks of the period."""
     since, until = (asked.about.local(moment).strftime("%Y-%m-%d %H:%M") if moment else "" for moment in
                     (asked.period.since, asked.period.until))  # fmt: skip
     rows = [
@@ -64,19 +64,19 @@ def block_chart(asked: SpendRequest, windows: Report) -> Html:
     ][::-1]  # fmt: skip
     if not rows:
         return NOTHING
-    shown = rows[-BLOCKS:]
+    latest = rows[-BLOCKS:]
     axis = Axis(
-        [row["start"] for row in shown],
-        [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in shown],
-        [_block_name(row["start"]) for row in shown],
+        [row["start"] for row in latest],
+        [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in latest],
+        [_block_name(row["start"]) for row in latest],
     )
-    series = [Series("Cost", [row["cost_microdollars"] for row in shown])]
+    series = [Series("Cost", [row["cost_microdollars"] for row in latest])]
     total = sum(row["cost_microdollars"] or 0 for row in rows)
     note = f"{len(rows):,} blocks, ${total / 1e6:,.2f}. A block begins with the first answer after the last one ended"
     if asked.only.chosen:
         note += "; of everything, not only of what is filtered"
-    if len(shown) < len(rows):
-        note += f"; the {len(shown)} latest are drawn"
+    if len(latest) < len(rows):
+        note += f"; the {len(latest)} latest are drawn"
     chart = stacked_bars(axis, series, label="Cost by 5-hour block", measure="cost_microdollars", note=f"{note}.")
     every = el("p", el("a", "All blocks as a table", href="/stats/blocks"), class_="muted")
     title = el("h2", "5-hour blocks", el("span", f"{len(rows):,} in this period", class_="chart-note"))

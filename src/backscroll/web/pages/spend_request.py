@@ -1,4 +1,4 @@
-"""What the Spend page was asked for: the period, the filters, and the addresses of other periods and filters."""
+"""The request of a Spend page: the period, the filters, and the addresses of other periods and filters."""
 
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
@@ -31,41 +31,41 @@ class SpendRequest(NamedTuple):
     """The period, the filters, and the parameters of the address."""
 
     about: ReportRequest
-    """The query and the time zone; without a time."""
+    """Query and time zone; without a time."""
     now: datetime
     period: SpendPeriod
     preset: str
-    """The name of the period; empty if the address has its ends."""
+    """Name of the period; empty if the address has its ends."""
     only: SpendFilter
     given: dict[str, str]
 
     def address(self, **changes: str) -> str:
-        """The same page with other parameters; an empty one is left out."""
+        """Return the address of the same page with other parameters; an empty one is left out."""
         values = {name: value for name, value in {**self.given, **changes}.items() if value}
         pairs = [(name, value.encode("utf-8", "replace")) for name, value in values.items()]
         return f"/spend?{urlencode(pairs)}" if pairs else "/spend"
 
     def of_period(self, name: str) -> str:
-        """The same filters for another period."""
+        """Return the address with the same filters for another period."""
         return self.address(period="" if name == USUAL else name, since="", until="")
 
     def as_report(self, by: str) -> str:
-        """The same as a table with all rows."""
+        """Return the address of the report with the same scope and all rows."""
         ends = (self.period.since, self.period.until)
         since, until = (f"{self.about.local(moment):%Y-%m-%dT%H:%M}" if moment else "" for moment in ends)
         return self.address(period="", since=since, until=until, by=by).replace("/spend", "/stats/spend", 1)
 
     def toggled(self, dimension: str, name: str) -> str:
-        """With a filter, or without it if it is already set."""
+        """Return the address with a filter, or without it if it is already set."""
         return self.address(**{dimension: "" if getattr(self.only, dimension) == name else name})
 
 
 def read_request(request: PageRequest) -> SpendRequest:
-    """What the address asks for."""
+    """Read the period and the filters from the address."""
     about, now = about_of(request)
-    given = {name: request.get(name).strip() for name in KEPT if request.get(name).strip()}
-    only = SpendFilter(**{name: given.get(name, "") for name in DIMENSIONS})
-    preset = "" if about.since or about.until else given.get("period", USUAL)
+    fields = {name: request.get(name).strip() for name in KEPT if request.get(name).strip()}
+    only = SpendFilter(**{name: fields.get(name, "") for name in DIMENSIONS})
+    preset = "" if about.since or about.until else fields.get("period", USUAL)
     if preset:
         if preset not in PERIODS:
             raise UsageError(f"invalid period: {preset}", f"use one of {', '.join(PERIODS)}")
@@ -73,11 +73,11 @@ def read_request(request: PageRequest) -> SpendRequest:
     else:
         since, until = about.since, about.until
     plain = ReportRequest(query=about.query, zone=about.zone)
-    return SpendRequest(plain, now, compared_period(since, until, now), preset, only, given)
+    return SpendRequest(plain, now, compared_period(since, until, now), preset, only, fields)
 
 
 def bounds_of_preset(name: str, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """From when until when a period is; days begin at midnight."""
+    """Return the start and the end of a preset period; days begin at midnight."""
     if name == "all":
         return None, None
     today = now.date()

@@ -17,11 +17,12 @@ from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
+from backscroll.render.charts import unrecorded_line
 from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.reports import compared_table, notes_list, report_table
-from backscroll.render.reports import dollars, duration, short, value_text
+from backscroll.render.reports import cost_of_row, dollars, duration, short, value_text
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, empty_state, error_html, page_frame
@@ -36,11 +37,11 @@ from backscroll.web.requests import PageRequest
 FORMATS: Final = ("", "csv", "json")
 ERROR_COLUMNS: Final = ("signature", "tool", "count", "chats", "solved_share", "last")
 EXPLAINED: Final = 500
-"""How many answers a page lists; the download has all of them."""
+"""Number of answers on a page; the download has all of them."""
 
 
 def overview_page(request: PageRequest) -> Response:
-    """The overview. Its head is sent first: there is something to see while the rest is counted."""
+    """Return the overview. Its head is sent first: there is something to see while the rest is counted."""
     about, now = about_of(request, with_query=False)
     head = _head(request, "Overview", "Notes below each report say what was counted and what was left out.", "overview")
     common = carried(request)
@@ -49,8 +50,8 @@ def overview_page(request: PageRequest) -> Response:
         with request.state.library() as library:
             return _overview(library, about, now, common)
 
-    asked = ("overview", str(request.http.query_params), now.date())
-    counted = partial(request.state.counted_parts.get, asked, count)
+    key = ("overview", str(request.http.query_params), now.date())
+    counted = partial(request.state.counted_parts.get, key, count)
     return StreamingResponse(_overview_pieces(head, counted), media_type="text/html")
 
 
@@ -60,31 +61,31 @@ def _overview_pieces(head: Html, counted: Callable[[], Html]) -> Iterator[str]:
     yield head
     yield el("div", [el("span") for _ in range(6)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
-        shown = counted()
+        body = counted()
     except BackscrollError as error:  # too late for another status
-        shown = error_html(error)
-    yield shown
+        body = error_html(error)
+    yield body
     yield end
 
 
 def _overview(library: Library, about: About, now: datetime, common: Mapping[str, str]) -> Html:
     if not library.totals().chats:
         return first_run.no_chats()
-    said = count_prompts(library, about)
-    found = overview(library, about, now.astimezone(UTC), said, has_deletion=False)
+    prompts = count_prompts(library, about)
+    totals = overview(library, about, now.astimezone(UTC), prompts, has_deletion=False)
     return join([
-        _cards(common, found),
+        _cards(common, totals),
         usage_chart(library, about, "model", "cost", ""),
-        prompt_charts(said.times, about, now.date()),
-        el("div", _most(found, "projects", "project", "Cost by project", period_text(about)),
-           _most(found, "models", "model", "Cost by model", period_text(about)), _tools(found, period_text(about)),
+        prompt_charts(prompts.times, about, now.date()),
+        el("div", _most(totals, "projects", "project", "Cost by project", period_text(about)),
+           _most(totals, "models", "model", "Cost by model", period_text(about)), _tools(totals, period_text(about)),
            class_="side-by-side"),
-        el("details", el("summary", "What was counted"), notes_list(found["notes"]), class_="counted"),
+        el("details", el("summary", "What was counted"), notes_list(totals["notes"]), class_="counted"),
     ])  # fmt: skip
 
 
 def report(request: PageRequest) -> Html | Response:
-    """One report, as a page or as a file."""
+    """Return a report, as a page or as a file."""
     name = request.path("report")
     if first_run.is_first_run(request.library):
         return first_run.page("Stats", "/stats")
@@ -102,13 +103,13 @@ def report(request: PageRequest) -> Html | Response:
     answer = kind.run(request.library, about, chosen, now)
     if request.get("format"):
         return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), request.get("format"))
-    shown = answer.rows[: chosen["limit"] or None]
+    rows = answer.rows[: chosen["limit"] or None]
     counted = el("details", el("summary", "What was counted"), notes_list(answer.notes), class_="counted")
     body = join([
         _facts(name, chosen, answer),
         charts_of(name, request.library, about, chosen, answer),
-        _table(kind, chosen, answer, shown, carried(request)),
-        _more(request, name, len(answer.rows) - len(shown)),
+        _table(kind, chosen, answer, rows, carried(request)),
+        _more(request, name, len(answer.rows) - len(rows)),
         _explanation(answer.explanation),
         counted if answer.notes else NOTHING,
     ])  # fmt: skip
@@ -139,18 +140,18 @@ def _head(request: PageRequest, title: str, about: str, name: str, downloads: Ht
 
 
 def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
-    said, used = found["activity"], found["usage"]
-    tokens = sum(value for name, value in used.items() if name.endswith("_tokens"))
-    streak = said["longest_streak"]["days"]
+    activity, usage = found["activity"], found["usage"]
+    tokens = sum(value for name, value in usage.items() if name.endswith("_tokens"))
+    streak = activity["longest_streak"]["days"]
     facts = (
-        ("Cost", dollars(used["cost_microdollars"]), plural(used["messages"], "answer"), "usage"),
-        ("Tokens", short(tokens), f"{short(used['output_tokens'])} output", "usage"),
-        ("Prompts", f"{said['prompts']:,}", f"in {plural(said['chats'], 'chat')}", "prompts"),
-        ("Active time", duration(said["active_seconds"]), f"on {plural(said['active_days'], 'day')}", "time"),
+        ("Cost", cost_of_row(usage), plural(usage["messages"], "answer") + _unrecorded(found), "usage"),
+        ("Tokens", short(tokens), f"{short(usage['output_tokens'])} output", "usage"),
+        ("Prompts", f"{activity['prompts']:,}", f"in {plural(activity['chats'], 'chat')}", "prompts"),
+        ("Active time", duration(activity["active_seconds"]), f"on {plural(activity['active_days'], 'day')}", "time"),
         (
             "Longest streak",
             plural(streak, "day"),
-            f"current: {plural(said['current_streak']['days'], 'day')}",
+            f"current: {plural(activity['current_streak']['days'], 'day')}",
             "activity",
         ),
         ("Tool calls", f"{found['calls']:,}", "by result", "tools"),
@@ -163,10 +164,14 @@ def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
     return el("div", cards, class_="facts")
 
 
+def _unrecorded(facts: Mapping[str, Any]) -> str:
+    return f"; {unrecorded_line(facts['unrecorded'])}" if facts.get("unrecorded") else ""
+
+
 def _most(found: Mapping[str, Any], part: str, key: str, label: str, period: str) -> Html:
     short = group_names(key, [row[key] for row in found[part]])
     rows = [
-        Bar(short[row[key]], [row["cost_microdollars"] or 0], dollars(row["cost_microdollars"]), link_of(key, row))
+        Bar(short[row[key]], [row["cost_microdollars"] or 0], cost_of_row(row), link_of(key, row))
         for row in found[part]
     ]
     return bars(rows, label=label, note=f"{period}: the {len(rows)} most expensive.")
@@ -187,11 +192,11 @@ def _tools(found: Mapping[str, Any], period: str) -> Html:
 
 
 def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
-    """The main figures of a report, above its table."""
+    """Return the main figures of a report, above its table."""
     if name == "activity" and answer.facts["busiest_day"]:
         longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
         days = longest["from"] if longest["days"] == 1 else f"{longest['from']} to {longest['to']}"
-        told = [
+        figures = [
             ("Active days", f"{answer.facts['active_days']:,}"),
             ("Longest streak", f"{plural(longest['days'], 'day')}, {days}"),
             ("Current streak", plural(current["days"], "day")),
@@ -200,12 +205,12 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
     elif name == "chats" and answer.rows:
         total = answer.facts["total"]
         texts = (value_text(column, total[column]) for column in columns_of(chosen["show"]))
-        told = [("All chats", f"{total['chats']:,}"), *zip(("Median", "Nine of ten", "19 of 20", "Largest"), texts,
+        figures = [("All chats", f"{total['chats']:,}"), *zip(("Median", "Nine of ten", "19 of 20", "Largest"), texts,
                                                           strict=True)]  # fmt: skip
     elif name == "blocks" and (burning := answer.facts["active"]):
         hourly = dollars(burning["cost_microdollars_per_hour"])
         projected = dollars(burning["projected_cost_microdollars"])
-        told = [
+        figures = [
             ("Open until", f"{burning['end']}, {burning['minutes_left']:,.0f} minutes left"),
             ("So far", f"{short(burning['tokens'])} tokens, {dollars(burning['cost_microdollars'])}"),
             ("Rate", f"{short(burning['tokens_per_minute'])} tokens a minute, {hourly} an hour"),
@@ -213,11 +218,11 @@ def _facts(name: str, chosen: Mapping[str, Any], answer: Report) -> Html:
         ]
     elif name == "blocks":
         return el("p", "No window is open; the next answer starts one.", class_="muted")
-    elif (cost := (answer.facts.get("total") or {}).get("cost_microdollars")) is not None:
-        return el("p", el("strong", dollars(cost)), " in total", class_="sum")
+    elif (total := answer.facts.get("total") or {}).get("cost_microdollars") is not None:
+        return el("p", el("strong", cost_of_row(total)), " in total", _unrecorded(answer.facts), class_="sum")
     else:
         return NOTHING
-    return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
+    return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in figures], class_="told")
 
 
 def _table(
@@ -238,9 +243,9 @@ def _table(
     kept = [tuple(row[place] for place in places) for row in rows]
 
     def link(column: str, row: Mapping[str, Any]) -> str | None:
-        found = link_of(column, row)
-        is_report = found is not None and found.startswith("/stats/") and common
-        return f"{found}&{urlencode(common)}" if is_report else found  # about the same time
+        target = link_of(column, row)
+        is_report = target is not None and target.startswith("/stats/") and common
+        return f"{target}&{urlencode(common)}" if is_report else target  # about the same time
 
     return report_table(
         columns, kept, caption=kind.title, bar=None if has_bars(kind, chosen) else answer.bar, link=link,
@@ -249,7 +254,7 @@ def _table(
 
 
 def _people_columns(kind: ReportPage, chosen: Mapping[str, Any], answer: Report) -> list[str]:
-    """The columns of the page; downloads have all columns."""
+    """Return the columns of the page; downloads have all columns."""
     columns = list(answer.columns)
     if kind is KINDS["tools"]:
         gone = {name for name in ("denied", "interrupted", "missing") if not answer.facts["total"][name]}
@@ -274,7 +279,7 @@ def _people_columns(kind: ReportPage, chosen: Mapping[str, Any], answer: Report)
 
 
 BELOW: Final = {"signature": "example", "example": "title", "prompt": "title"}
-"""What stands below the text of a row: where it is from, or how it was said."""
+"""Column whose text is below that of another column in the same cell: an example, or the source of the text."""
 
 
 def _named(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -302,25 +307,25 @@ def _more(request: PageRequest, name: str, left: int) -> Html:
 
 
 def _downloads(request: PageRequest, name: str) -> Html:
-    given = {key: value for key, value in carried(request, every=True).items() if key != "limit"}
+    fields = {key: value for key, value in carried(request, every=True).items() if key != "limit"}
     links = [
         el("a", icon("download"), format_.upper(), class_="button quiet", download=True,
            aria_label=f"Download as {format_.upper()}", title=f"Download as {format_.upper()}",
-           href=address(name, {**given, "format": format_}))
+           href=address(name, {**fields, "format": format_}))
         for format_ in FORMATS[1:]
     ]  # fmt: skip
     return el("div", links, class_="downloads")
 
 
 def _download(name: str, answer: Report, format_: str) -> Response:
-    """The same as the command line gives."""
+    """Return a report as a file with the same content as from the command line."""
     headers = {"Content-Disposition": f'attachment; filename="backscroll-{name}.{format_}"'}
     if format_ == "csv":
-        shown = answer.explanation or answer
-        text = "".join(f"{line}\n" for line in csv_lines(shown.columns, shown.rows))
+        table = answer.explanation or answer
+        text = "".join(f"{line}\n" for line in csv_lines(table.columns, table.rows))
         return Response(text, HTTPStatus.OK, headers, "text/csv; charset=utf-8")
     rows = [{key: plain_value(value) for key, value in row.items()} for row in answer.as_dicts()]
-    told: dict[str, Any] = {"rows": rows, **answer.facts, "notes": answer.notes}
+    body: dict[str, Any] = {"rows": rows, **answer.facts, "notes": answer.notes}
     if answer.explanation is not None:
-        told["explanation"] = answer.explanation.as_dicts()
-    return JSONResponse(told, HTTPStatus.OK, headers)
+        body["explanation"] = answer.explanation.as_dicts()
+    return JSONResponse(body, HTTPStatus.OK, headers)

@@ -30,20 +30,20 @@ from backscroll.web.pages.stats_reports import KINDS, ReportPage
 
 MAX_BLOCKS: Final = 60
 SHOWN: Final = 15
-"""How many bars there are at most: the table has them all."""
+"""Most bars in a chart: the table has all rows."""
 TIMES: Final = ("model_seconds", "tools_seconds", "human_seconds", "other_seconds")
 SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_share", "outputs_share", "other_share")
 MEASURES: Final = {"cost": "cost_microdollars", "tokens": "all_tokens", "answers": "answers"}
 TITLES: Final = {"cost": "Cost", "tokens": "Tokens", "answers": "Answers"}
 
 FIRST_DAY, END = date(1970, 1, 1), date(2200, 1, 1)
-"""What is earlier or later was written by a clock that is out of order."""
+"""Earlier or later times were written by a wrong clock."""
 
 Draw = Callable[[Library, About, Mapping[str, Any], Report], list[Html]]
 
 
 def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    """The charts of a report, if any."""
+    """Return the charts of a report, if any."""
     return DRAWN[name](library, about, chosen, report) if name in DRAWN and report.rows else []
 
 
@@ -54,7 +54,7 @@ def has_bars(kind: ReportPage, chosen: Mapping[str, Any]) -> bool:
 
 
 def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
-    """Usage over time."""
+    """Return a chart of usage over time."""
     drawn = usage_over_time(library, about, stack, show, period, about.local(datetime.now(UTC)))
     series = named_series(drawn.series, stack)
     label = f"{TITLES[show]} by {drawn.period} and {stack}"
@@ -62,7 +62,7 @@ def usage_chart(library: Library, about: About, stack: str, show: str, period: s
 
 
 def prompt_charts(times: Iterable[int], about: About, today: date) -> Html:
-    """Prompts by day of the period, and by hour of the week: beside each other where there is room."""
+    """Return prompts by day of the period, and by hour of the week: side by side where there is room."""
     whens = [local(about, time) for time in times]
     days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
     first = about.local(about.since).date() if about.since else None
@@ -82,7 +82,7 @@ def prompt_charts(times: Iterable[int], about: About, today: date) -> Html:
 
 
 def period_text(about: About) -> str:
-    """The period of a chart, as its caption says it."""
+    """Return the period of a chart, as its caption says it."""
     since, until = (about.local(moment) if moment else None for moment in (about.since, about.until))
     if since is None and until is None:
         return "All time"
@@ -100,18 +100,18 @@ def simple_bars(
     colours: Sequence[int] = (),
     between: str = " + ",
 ) -> Html:
-    """The first rows of a report as bars; their length is the sum of the measures, `values` is the text beside them."""
+    """Return the first rows of a report as bars: length is the sum of the measures, `values` the text beside them."""
     every = report.as_dicts()
     rows, key = every[:SHOWN], report.columns[0]
-    told = values or measures[:1]
+    stated = values or measures[:1]
     names = [str(row.get("title") or row[key] or "-") for row in rows]
     short = group_names(key, names)
     items = []
     for row, name in zip(rows, names, strict=True):
-        shown = short[name]
+        name_shown = short[name]
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
-        figures = between.join(measure_text(measure, row[measure]) for measure in told)
-        items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
+        figures = between.join(measure_text(measure, row[measure]) for measure in stated)
+        items.append(Bar(name_shown, parts, figures, link_of(key, row), name if name_shown != name else ""))
     cut = f": the first {SHOWN} of {len(every):,}; the table has all of them" if len(every) > SHOWN else ""
     note = f"{period_text(about)}{cut}."
     legend = [heading(name) for name in measures] if len(measures) > 1 else ()
@@ -217,10 +217,10 @@ def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Re
 
 
 def _in_same_period(about: About, link: str | None) -> str | None:
-    """A link to a report, about the same time as this one."""
+    """Return a link to a report, about the same time as this report."""
     ends = {"since": about.since, "until": about.until}
-    given = {name: f"{about.local(moment):%Y-%m-%dT%H:%M}" for name, moment in ends.items() if moment}
-    return f"{link}&{urlencode(given)}" if link and given else link
+    period = {name: f"{about.local(moment):%Y-%m-%dT%H:%M}" for name, moment in ends.items() if moment}
+    return f"{link}&{urlencode(period)}" if link and period else link
 
 
 def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -255,8 +255,8 @@ def _folders(library: Library, about: About, chosen: Mapping[str, Any], report: 
     del library, chosen
     values = []
     for row in report.as_dicts():
-        told = f"{plural(row['edits'], 'edit')}, {plural(row['reads'], 'read')}"
-        values.append(FolderValue(row["folder"], row["edits"] + row["reads"], told))
+        text = f"{plural(row['edits'], 'edit')}, {plural(row['reads'], 'read')}"
+        values.append(FolderValue(row["folder"], row["edits"] + row["reads"], text))
     note = f"{period_text(about)}: the area is the number of edits and reads. The table has every folder."
     label, unit = "Edits and reads by folder", "edits and reads"
     return [treemap(values, label=label, unit=unit, link=lambda path: link_of("folder", {"folder": path}), note=note)]
@@ -324,21 +324,21 @@ def _over_days(about: About, report: Report, measures: Sequence[str], label: str
 
 
 def _days_note(axis: Axis, report: Report, measures: Sequence[str]) -> str:
-    """Which days, weeks or months are drawn, how many are not, and how much is of those."""
+    """Return which days, weeks or months are drawn, how many are not, and how much belongs to those."""
     if not axis.names:
         return ""
     by, kept = report.columns[0], set(axis.names)
-    told = f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}"
+    span = f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}"
     others = [row for row in report.as_dicts() if row[by] not in kept]
     if not others:
-        return f"{told}."
+        return f"{span}."
     left = sum(row[name] or 0 for row in others for name in measures)
     much = f", {measure_text(measures[0], left)}" if measures else ""
-    return f"{told}; not drawn: {plural(len(others), f'other {by}')}{much}."
+    return f"{span}; not drawn: {plural(len(others), f'other {by}')}{much}."
 
 
 def _axis_of(report: Report, by: str) -> tuple[Axis, list[dict[str, Any] | None]]:
-    """The axis of a report by periods, and the row of each of its places."""
+    """Return the axis of a report by periods, and the row of each of its places."""
     known = {str(row[by]): row for row in report.as_dicts() if is_drawn(str(row[by]))}
     axis = axis_of(by, min(known), max(known)) if known else Axis([])
     return axis, [known.get(name) for name in axis.names]

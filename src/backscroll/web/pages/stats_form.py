@@ -22,39 +22,41 @@ SPANS: Final = (
 
 
 def carried(request: PageRequest, *, every: bool = False) -> dict[str, str]:
-    """The parameters that links keep; `every` for links to the same report."""
-    given = request.http.query_params
-    names = [name for name in given if name != "format"] if every else COMMON
-    return {name: given[name] for name in names if given.get(name)}
+    """Return the parameters that links keep; `every` for links to the same report."""
+    parameters = request.http.query_params
+    names = [name for name in parameters if name != "format"] if every else COMMON
+    return {name: parameters[name] for name in names if parameters.get(name)}
 
 
 def tabs(request: PageRequest, here: str) -> Html:
-    """Tabs: the front page, the overview, and all reports in a menu, with the same filters."""
+    """Return tabs: the front page, the overview, and all reports in a menu, with the same filters."""
     common = carried(request)
 
     def link(name: str, title: str) -> Html:
-        given = {key: value for key, value in common.items() if name or key in ("since", "until", "zone")}
-        return el("a", title, href=address(name, given), aria_current="page" if name == here else None)
+        kept = {key: value for key, value in common.items() if name or key in ("since", "until", "zone")}
+        return el("a", title, href=address(name, kept), aria_current="page" if name == here else None)
 
     groups = [
         el("div", el("h2", group), el("ul", [el("li", link(name, KINDS[name].title)) for name in names]))
         for group, names in GROUPS.items()
     ]
     is_report = here in KINDS
-    shown = f"Report: {KINDS[here].title}" if is_report else "Reports"
+    title_shown = f"Report: {KINDS[here].title}" if is_report else "Reports"
     menu = el(
-        "details", el("summary", shown, class_="here" if is_report else None), el("div", groups, class_="report-menu")
+        "details",
+        el("summary", title_shown, class_="here" if is_report else None),
+        el("div", groups, class_="report-menu"),
     )
     return el("nav", link("", "Attention"), link("overview", "Overview"), menu, class_="tabs", aria_label="Reports")
 
 
 def ranges(request: PageRequest, here: str) -> Html:
-    """Common time spans."""
-    given = carried(request, every=True)
-    since, is_ended = given.pop("since", ""), bool(given.pop("until", ""))
+    """Return links to common time spans."""
+    fields = carried(request, every=True)
+    since, is_ended = fields.pop("since", ""), bool(fields.pop("until", ""))
     since = "" if since == "all" else since
     links = [
-        el("a", text, href=address(here, {**given, "since": span} if span else given),
+        el("a", text, href=address(here, {**fields, "since": span} if span else fields),
            aria_current="true" if span == since and not is_ended else None)
         for span, text in SPANS
     ]  # fmt: skip
@@ -65,7 +67,7 @@ def ranges(request: PageRequest, here: str) -> Html:
 
 
 def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mapping[str, Any]) -> Html:
-    """The form with all options of a report."""
+    """Return the form with all options of a report."""
     fields = [_field(option, chosen[option.name]) for option in kind.options]
     query = _text("q", "Query", request.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
     more = [
@@ -87,7 +89,7 @@ def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mappi
 
 
 def address(name: str, given: Mapping[str, str]) -> str:
-    """The address of a report; that of the overview has no name."""
+    """Return the address of a report; the overview has an empty name."""
     return ("/stats" + (f"/{name}" if name else "")) + (f"?{urlencode(given)}" if given else "")
 
 

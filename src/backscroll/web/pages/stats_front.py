@@ -1,4 +1,4 @@
-"""The front page of the statistics: what deserves attention, each with a sentence, a picture and its passages."""
+"""The front page of the statistics: findings that deserve attention, with a sentence, a picture and passages each."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
@@ -33,20 +33,20 @@ ICONS: Final = {
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The page. Its head is sent first: there is something to see while the findings are counted."""
+    """Return the page. Its head is sent first: there is something to see while the findings are counted."""
     if first_run.is_first_run(request.library):
         return first_run.page("Stats", "/stats")
     about, now = about_of(request)
-    given = request.get("since").strip()
-    if not given and about.until is None:
+    since = request.get("since").strip()
+    if not since and about.until is None:
         about = replace(about, since=now - timedelta(days=int(USUAL.removesuffix("d"))))
     head = join([
         tabs(request, ""),
         el("h1", "What deserves attention"),
-        _spans(given or ("" if about.until else USUAL)),
+        _spans(since or ("" if about.until else USUAL)),
     ])  # fmt: skip
-    asked = None if about.query else ("attention", str(request.http.query_params), now.date())
-    return StreamingResponse(_pieces(request.state, about, now, head, asked), media_type="text/html")
+    key = None if about.query else ("attention", str(request.http.query_params), now.date())
+    return StreamingResponse(_pieces(request.state, about, now, head, key), media_type="text/html")
 
 
 def _pieces(state: ViewerState, about: ReportRequest, now: datetime, head: Html, asked: Hashable) -> Iterator[str]:
@@ -55,10 +55,10 @@ def _pieces(state: ViewerState, about: ReportRequest, now: datetime, head: Html,
     yield head
     yield el("div", [el("span") for _ in range(6)], class_="skeleton-lines while-counting", aria_hidden="true")
     try:
-        shown = state.counted_parts.get(asked, lambda: _counted(state, about, now))
+        body = state.counted_parts.get(asked, lambda: _counted(state, about, now))
     except BackscrollError as error:  # too late for another status
-        shown = error_html(error)
-    yield shown
+        body = error_html(error)
+    yield body
     yield end
 
 
@@ -68,14 +68,14 @@ def _counted(state: ViewerState, about: ReportRequest, now: datetime) -> Html:
 
 
 def _findings(library: Library, about: ReportRequest, now: datetime) -> Html:
-    found = attention(library, about)
+    findings = attention(library, about)
     first, last = _ends(library, about, now)
     titles = library.titles()
     period = f"{first} to {last}"
-    if not found:
+    if not findings:
         what = (f"Nothing stands out from {period}.", "Choose a longer time, or look at the reports.")
         return join([empty_state("check", what[0], what[1]), _more()])
-    items = [_finding(one, about, first, last, titles) for one in found]
+    items = [_finding(finding, about, first, last, titles) for finding in findings]
     note = f"From {period}. Only what repeats or costs is listed; the reports have everything."
     return join([el("p", note, class_="muted"), el("ul", items, class_="findings"), _more()])
 
@@ -83,11 +83,11 @@ def _findings(library: Library, about: ReportRequest, now: datetime) -> Html:
 def _finding(one: Finding, about: ReportRequest, first: date, last: date, titles: dict[str, str]) -> Html:
     columns = by_weeks(one.days, first, last)
     step = "day" if (last - first).days + 1 <= 35 else "week"
-    told = f"${sum(columns) / 1e9:,.2f}" if one.kind == "cache" else f"{sum(columns):,}"
+    total = f"${sum(columns) / 1e9:,.2f}" if one.kind == "cache" else f"{sum(columns):,}"
     picture = el(
         "figure",
         sparkline(columns, label=f"By {step}, {first} to {last}"),
-        el("figcaption", f"{told} by {step}, {_day(first, last)} – {_day(last, first)}", class_="chart-note"),
+        el("figcaption", f"{total} by {step}, {_day(first, last)} – {_day(last, first)}", class_="chart-note"),
         class_="small-chart",
     )
     where, what = _passages(one, about)
@@ -113,7 +113,7 @@ def _day(day: date, other: date) -> str:
 
 
 def _passages(one: Finding, about: ReportRequest) -> tuple[str, str]:
-    """Where all its passages are, and how that is called."""
+    """Return the address of all passages of a finding, and the text of the link."""
     time = {
         name: f"{about.local(moment):%Y-%m-%dT%H:%M}"
         for name, moment in (("since", about.since), ("until", about.until))
@@ -131,7 +131,7 @@ def _passages(one: Finding, about: ReportRequest) -> tuple[str, str]:
 
 
 def _ends(library: Library, about: ReportRequest, now: datetime) -> tuple[date, date]:
-    """The first and the last day of the period, in its time zone."""
+    """Return the first and the last day of the period, in its time zone."""
     last = about.local(min(about.until, now.astimezone(UTC)) - timedelta(microseconds=1) if about.until else now).date()
     if about.since:
         return min(about.local(about.since).date(), last), last

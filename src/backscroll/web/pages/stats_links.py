@@ -1,4 +1,4 @@
-"""Where the rows of reports lead: to chats, files and searches."""
+"""Links from the rows of reports to chats, files and searches."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -19,7 +19,7 @@ NAMELESS: Final = ("", "-", None)
 
 
 def link_of(column: str, row: Mapping[str, Any]) -> str | None:
-    """Where a cell leads, by its column and what else is in its row."""
+    """Return the link of a cell, from its column and the rest of its row."""
     value = row.get(column)
     if value in NAMELESS:
         return None
@@ -51,7 +51,7 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
 
 
 def _said_address(word: str, row: Mapping[str, Any]) -> str:
-    """Where a word was said, in the project or period that it stands out in."""
+    """Return the search for a word, in the project or period that it stands out in."""
     where = [field_text("project", str(row["project"]))] if row.get("project") not in NAMELESS else []
     for period in PERIODS:
         if period in row and is_drawn(str(row[period])):
@@ -60,28 +60,28 @@ def _said_address(word: str, row: Mapping[str, Any]) -> str:
 
 
 def _failures_address(column: str, row: Mapping[str, Any]) -> str:
-    """The failed calls that a number counts."""
-    asked = {"tool": str(row["tool"])}
+    """Return the failed calls that a number counts."""
+    filters = {"tool": str(row["tool"])}
     if row.get("signature"):
-        asked["signature"] = str(row["signature"])
+        filters["signature"] = str(row["signature"])
     if column == "denied":
-        asked["state"] = "denied"
-    return "/stats/failures?" + urlencode({name: text.encode("utf-8", "replace") for name, text in asked.items()})
+        filters["state"] = "denied"
+    return "/stats/failures?" + urlencode({name: text.encode("utf-8", "replace") for name, text in filters.items()})
 
 
 def file_address(path: str, **more: str) -> str:
-    """What happened to a file."""
+    """Return the address of a file's history."""
     # Not every path is a text: half a surrogate pair in a transcript must not cost the page.
     return "/files?" + urlencode({"path": path.encode("utf-8", "replace"), **more})
 
 
 def file_search(path: str) -> str:
-    """The chats that changed a file."""
+    """Return the search for the chats that changed a file."""
     return chats_address(field_text("file", path))
 
 
 def call_address(call: FileCallRow) -> str | None:
-    """A call in its chat, or on the page of the agent that made it."""
+    """Return the address of a call in its chat, or on the page of the agent that made it."""
     if call.chat is None:
         return None
     place = f"#t-{quote(call.call, safe='')}" if call.call else ""
@@ -92,24 +92,24 @@ def call_address(call: FileCallRow) -> str | None:
 
 
 def chats_of_day(day: date) -> str:
-    """The chats in which something was said on a day."""
+    """Return the search for the chats of a day."""
     return chats_address(f"after:{day} before:{day + timedelta(days=1)}")
 
 
 def short_path(path: str) -> str:
-    """The end of a path, which says more than its beginning."""
+    """Return the end of a path, which says more than its beginning."""
     parts = [part for part in path.split("/") if part]
     return path if len(parts) <= 2 else "…/" + "/".join(parts[-2:])
 
 
 def cut_name(name: str) -> str:
-    """A name on one line, not too long."""
+    """Return a name on one line, not too long."""
     line = clean_line(name)
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
 FAILURES: Final = frozenset({"errors", "denied", "count", "signature"})
-"""Numbers of failed calls, and what they have in common: they lead to the calls."""
+"""Columns about failed calls, numbers or what the calls have in common: they lead to the calls."""
 IN_CHATS: Final = {
     "chat": ("chat", ""),
     "title": ("chat", ""),
@@ -120,4 +120,4 @@ IN_CHATS: Final = {
     "example": ("example_chat", "example_message"),
     "last": ("example_chat", "example_message"),
 }
-"""Columns that lead into a chat: which of the row has the chat, and which the message."""
+"""Columns that lead into a chat, with the fields of the row that name the chat and the message."""

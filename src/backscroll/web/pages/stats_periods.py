@@ -18,34 +18,34 @@ from backscroll.render.html.charts import Axis, Series
 SYNTHETIC: Final = "<synthetic>"
 MAX_COLUMNS: Final = 400
 SERIES: Final = 7
-"""So many have a colour of their own; the rest share the eighth."""
+"""Number of series with a colour of their own; the rest share the eighth."""
 DAY: Final = timedelta(days=1)
 COARSER: Final = {"hour": "day", "day": "week", "week": "month"}
-"""What becomes of columns that are too many."""
+"""The next larger period, for axes with too many columns."""
 LEAST_LEFT: Final = 0.5
-"""Less than half a microdollar, token or answer is a matter of rounding."""
+"""Smallest rest that the note mentions: less than half a microdollar, token or answer is a matter of rounding."""
 STEPS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}
 
 
 class PeriodUsage(NamedTuple):
-    """What some answers of one period add up to."""
+    """Sums of some answers of one period."""
 
     period: str
-    """An hour or a day."""
+    """Name of the hour or day."""
     name: str
-    """Of a model or a project."""
+    """Name of a model or a project."""
     answers: int
     tokens: int
     nanodollars: int
 
 
 def is_drawn(name: str) -> bool:
-    """Whether a period is one that a clock in order can show. Some times in transcripts are of the year 1."""
+    """Whether a right clock can show this period. Some times in transcripts are of the year 1."""
     return name[:2] in ("19", "20", "21") and name[4:5] == "-"
 
 
 def axis_of(period: str, first: str, last: str) -> Axis:
-    """All periods between two of them, the latest if they are too many to be drawn."""
+    """Return all periods between two of them, the latest if they are too many to be drawn."""
     names, spans = [], []
     for moment in _moments(period, _parsed(period, first), _parsed(period, last)):
         names.append(PERIODS[period](moment))
@@ -59,7 +59,7 @@ def axis_of(period: str, first: str, last: str) -> Axis:
 
 
 def count_periods(period: str, first: str, last: str) -> int:
-    """How many of a period there are between two hours or days."""
+    """Return the number of periods between two hours or days."""
     begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
     if period == "month":
         return 12 * (end.year - begin.year) + end.month - begin.month + 1
@@ -67,42 +67,42 @@ def count_periods(period: str, first: str, last: str) -> int:
 
 
 def fitting(first: date, last: date) -> str:
-    """The period that divides the time between two days into neither too few nor too many parts."""
+    """Return the period that divides the time between two days into neither too few nor too many parts."""
     days = (last - first).days + 1
     return "hour" if days <= 2 else "day" if days <= 120 else "week" if days <= 800 else "month"
 
 
 class DrawnUsage(NamedTuple):
-    """What a chart over time shows."""
+    """The contents of a chart over time."""
 
     period: str
     axis: Axis
     series: list[Series]
     note: str
-    """The period that is drawn, its total, and what is left out."""
+    """The drawn period, its total, and what is left out."""
 
 
 def usage_over_time(library: Library, about: About, stack: str, show: str, period: str, now: datetime) -> DrawnUsage:
-    """The periods with what was used in them, by model or project; an empty period is one that fits."""
+    """Return usage by period and by model or project; an empty `period` means the one that fits."""
     base = "hour" if period == "hour" or (not period and _is_short(about.since, about.until, now)) else "day"
     spent = list(_spent(library, about, stack, base))
     if not period and base == "day" and spent:
-        days = sorted({one.period for one in spent if is_drawn(one.period)})
+        days = sorted({row.period for row in spent if is_drawn(row.period)})
         if days and fitting(date.fromisoformat(days[0]), date.fromisoformat(days[-1])) == "hour":
             base, spent = "hour", list(_spent(library, about, stack, "hour"))
     values: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     untimed = 0.0
-    for one in spent:
-        if one.period == NO_TIME:
-            untimed += MEASURED[show](one)
+    for row in spent:
+        if row.period == NO_TIME:
+            untimed += MEASURED[show](row)
         else:
-            values[one.name][one.period] += MEASURED[show](one)
+            values[row.name][row.period] += MEASURED[show](row)
     ranks, measure = colour_ranks(library, stack), SHOWN_AS[show]
     return drawn_over_time(values, base, period, (about.since, about.until), about.local, now, ranks, measure, untimed)
 
 
 def hour_or_day(since: datetime | None, until: datetime | None, now: datetime, times: Iterable[int | None]) -> str:
-    """Whether a chart needs hours: its period, or all that is in it, is of two days at most."""
+    """Return `hour` if the chart's period, or all its data, covers two days at most; else `day`."""
     if since is not None:
         return "hour" if _is_short(since, until, now) else "day"
     known = [time for time in times if time is not None]
@@ -113,9 +113,9 @@ def drawn_over_time(
     values: Mapping[str, Mapping[str, float]], base: str, wanted: str, ends: tuple[datetime | None, datetime | None],
     local: Callable[[datetime], datetime], now: datetime, ranks: Mapping[str, int], measure: str, untimed: float = 0.0,
 ) -> DrawnUsage:  # fmt: skip
-    """Values by name and hour or day (`base`) along an axis of `wanted` periods, or of those that fit.
+    """Return values by name and hour or day (`base`) along an axis of `wanted` periods, or of those that fit.
 
-    The axis covers the whole period, and no more: what is outside of it is blank. If there are too many columns, they
+    The axis covers the whole period, and no more: anything outside of it is blank. If there are too many columns, they
     become weeks or months.
     """
     known = sorted({place for some in values.values() for place in some if is_drawn(place)})
@@ -128,7 +128,7 @@ def drawn_over_time(
         return DrawnUsage(wanted or "day", Axis([]), [], "")
     period = wanted or (base if base == "hour" else fitting(*(date.fromisoformat(name[:10]) for name in (first, last))))
     period = "day" if period == "hour" and base == "day" else period
-    asked = period
+    fitted_period = period
     while period in COARSER and count_periods(period, first, last) > MAX_COLUMNS:
         period = COARSER[period]
     folded: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -139,19 +139,19 @@ def drawn_over_time(
     names = (PERIODS[period](datetime.fromisoformat(place)) for place in (first, last))
     axis = axis_of(period, *names)
     series = series_of(folded, axis, ranks)
-    drawn = sum(value or 0 for one in series for value in one.values)
+    drawn = sum(value or 0 for row in series for value in row.values)
     whole = sum(value for some in values.values() for value in some.values()) + untimed
-    told = measure_text(measure, drawn)
-    note = [f"{_ends(axis)}: {told}"]
-    if period != asked:
-        note.append(f"drawn by {period}, because there are too many {asked}s to draw")
+    total = measure_text(measure, drawn)
+    note = [f"{_ends(axis)}: {total}"]
+    if period != fitted_period:
+        note.append(f"drawn by {period}, because there are too many {fitted_period}s to draw")
     if whole - drawn > LEAST_LEFT:
         note.append(f"not drawn: {measure_text(measure, whole - drawn)} without a time, or of a time before 1900")
     return DrawnUsage(period, axis, series, "; ".join(note) + ".")
 
 
 def _ends(axis: Axis) -> str:
-    """The first and the last place of an axis, with the year."""
+    """Return the first and the last place of an axis, with the year."""
     if len(axis.names) == 1:
         return axis.names[0]
     first, last = axis.label(0), axis.label(len(axis.names) - 1)
@@ -160,7 +160,7 @@ def _ends(axis: Axis) -> str:
 
 
 def colour_ranks(library: Library, stack: str) -> dict[str, int]:
-    """The models or projects by what they cost of old: a name keeps its colour, whatever period is shown."""
+    """Rank the models or projects by their cost over all time: a name keeps its colour, whatever period is shown."""
     costs: dict[str, int] = defaultdict(int)
     for row in reports_about(library, About()).usage_by("project" if stack == "project" else "model"):
         costs[row.name or "-"] += row.sums.cost
@@ -168,7 +168,7 @@ def colour_ranks(library: Library, stack: str) -> dict[str, int]:
 
 
 def series_of(values: Mapping[str, Mapping[str, float]], axis: Axis, ranks: Mapping[str, int]) -> list[Series]:
-    """Series along an axis, the largest first; the smallest, and those whose colour is taken, together as one."""
+    """Return series along an axis, the largest first; the smallest, and those whose colour is taken, are merged."""
     ordered = sorted(values, key=lambda name: (-sum(values[name].values()), name))
     kept: dict[str, int] = {}
     for name in ordered:
@@ -212,7 +212,7 @@ def _parsed(period: str, name: str) -> datetime:
 
 
 def _moments(period: str, first: datetime, last: datetime) -> Iterable[datetime]:
-    """The beginnings of periods, the latest `MAX_COLUMNS` of them; on a clock without summer time."""
+    """Return the starts of periods, the latest `MAX_COLUMNS` of them; on a clock without summer time."""
     if period == "month":
         months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
         return [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in months[-MAX_COLUMNS:]]
@@ -222,7 +222,7 @@ def _moments(period: str, first: datetime, last: datetime) -> Iterable[datetime]
 
 
 def bounds_of(period: str, name: str) -> tuple[str, str]:
-    """From when until when a period is, as queries have it: its end is no longer part of it."""
+    """Return start and exclusive end of a period, as queries write them."""
     first, end = _bounds(period, _parsed(period, name))
     shape = "%Y-%m-%dT%H:%M" if period == "hour" else "%Y-%m-%d"
     return f"{first:{shape}}", f"{end:{shape}}"
@@ -235,7 +235,7 @@ def _bounds(period: str, moment: datetime) -> tuple[datetime, datetime]:
 
 
 def _span(period: str, moment: datetime) -> tuple[str, str]:
-    """The same as `since` and `until` have it: of days, the last one is named."""
+    """Return `since` and `until` of a period; if they are days, `until` is the last day."""
     first, end = _bounds(period, moment)
     if period == "hour":
         return f"{first:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}"
@@ -247,9 +247,9 @@ MEASURED: Final[dict[str, Callable[[PeriodUsage], float]]] = {
     "tokens": lambda one: float(one.tokens),
     "answers": lambda one: float(one.answers),
 }
-"""What a chart can show; money in microdollars."""
+"""Measures that a chart can show; money in microdollars."""
 SHOWN_AS: Final = {"cost": "cost_microdollars", "tokens": "all_tokens", "answers": "answers"}
-"""The same as reports name it."""
+"""Names of these measures in reports."""
 
 
 def _is_short(since: datetime | None, until: datetime | None, now: datetime) -> bool:

@@ -53,43 +53,43 @@ class ReportOption:
     most: int = 10_000
 
     def read(self, request: PageRequest) -> Any:  # noqa: ANN401 - as the option is
-        """The value in the address; an error names the allowed ones."""
-        given = request.get(self.name).strip()
+        """Return the value in the address; an error names the allowed ones."""
+        text = request.get(self.name).strip()
         if self.is_flag:
-            return given.lower() in ("1", "on", "yes", "true")
+            return text.lower() in ("1", "on", "yes", "true")
         if self.is_number:
-            return request.number(self.name, int(self.default or 0), 0, self.most) if given else int(self.default or 0)
-        given = given or self.default
-        if self.choices and given not in self.choices:
-            raise UsageError(f"invalid {self.name}: {given}", f"use one of {', '.join(filter(None, self.choices))}")
-        return given
+            return request.number(self.name, int(self.default or 0), 0, self.most) if text else int(self.default or 0)
+        text = text or self.default
+        if self.choices and text not in self.choices:
+            raise UsageError(f"invalid {self.name}: {text}", f"use one of {', '.join(filter(None, self.choices))}")
+        return text
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A report."""
+    """A report with its options, and the function that makes it."""
 
     title: str
     about: str
     run: Run
     options: Sequence[ReportOption] = ()
     limit: int = 100
-    """How many rows are shown by default."""
+    """Number of rows shown by default."""
     has_query: bool = True
     has_limit: bool = True
 
     @property
     def every_option(self) -> Sequence[ReportOption]:
-        """Its own options, and the number of rows."""
+        """Options of the report, and the number of rows."""
         return (*self.options, ReportOption("limit", "Rows", is_number=True, default=str(self.limit)))
 
     def chosen(self, request: PageRequest) -> dict[str, Any]:
-        """The values of all options."""
+        """Return the values of all options."""
         return {option.name: option.read(request) for option in self.every_option}
 
 
 def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, datetime]:
-    """What the report covers, read from the address, and the current time in its zone."""
+    """Return the scope of the report, read from the address, and the current time in its zone."""
     zone = zone_of(request.get("zone").strip()) or READER_ZONE.get()
     now = datetime.now(zone) if zone else datetime.now().astimezone()
     query, since, until = (request.get(name).strip() for name in ("q", "since", "until"))
@@ -104,11 +104,11 @@ def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, d
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A time zone that was asked for by name; None if none was."""
-    found = zone_named(name)
-    if name and found is None:
+    """Return the time zone with this name; None if the name is empty."""
+    zone = zone_named(name)
+    if name and zone is None:
         raise UsageError(f"unknown time zone {name}", "use a name such as Europe/Berlin, or leave it empty")
-    return found
+    return zone
 
 
 def _usage(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
@@ -185,12 +185,12 @@ def _by(run: Callable[[Library, About, str], Report]) -> Run:
 
 
 def _choice(name: str, label: str, choices: Sequence[str]) -> ReportOption:
-    """One of several choices; the first is the default."""
+    """Return an option with several choices; the first is the default."""
     return ReportOption(name, label, choices, default=choices[0])
 
 
 def _by_of(report: str) -> ReportOption:
-    """The dimensions that a report can be grouped by."""
+    """Return the option for the dimensions that a report can be grouped by."""
     kind = REPORTS[report]
     return ReportOption("by", "By", tuple(kind.by), default=kind.usual)
 
@@ -273,10 +273,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         (_by_of("cache"),),
     ),
 }  # fmt: skip
-"""By their names."""
+"""All reports, by name."""
 GROUPS: Final = {
     "Cost": ("usage", "spend", "blocks", "cache", "compare"),
     "Work": ("chats", "topics", "prompts", "time", "activity", "files", "folders", "interruptions"),
     "Tools": ("tools", "errors", "failures", "sequences", "context"),
 }
-"""How the reports are offered."""
+"""Groups of reports, as the menu lists them."""

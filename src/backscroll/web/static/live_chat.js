@@ -8,9 +8,9 @@ import { arrived, articlesOf, ask, attempt, below, box, chat, idOf, isAtEnd, mes
 import { replaceArticle } from "./replace_message.js";
 
 /** @typedef {{id: string, after: string | null, html: string}} Change */
-/** @typedef {{cursor: string, reset: boolean, messages: Change[], removed: string[], chunks: number, live: boolean, state: string, title: string}} Changes */
+/** @typedef {{cursor: string, reset: boolean, messages: Change[], removed: string[], chunks: number, live: boolean, state: string, tool: string, title: string}} Changes */
 
-const STATES = { working: "Claude is working", waiting: "Waiting for you", idle: "End of the chat" };
+const STATES = { working: "Claude is working", waiting: "Waiting for you", permission: "Waiting for your permission", idle: "End of the chat" };
 const LARGEST = 150;
 const SHORTEST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
@@ -157,14 +157,16 @@ function addChunks(count) {
 }
 
 /** @param {Changes} changes */
-function tellState({ live, state, title }) {
+function tellState({ live, state, tool, title }) {
   const shown = live ? state : "idle";
   const badge = document.getElementById("live-badge");
   if (badge) badge.hidden = !live;
+  const words = stateLine?.querySelector(".state-text");
+  const name = STATES[/** @type {keyof typeof STATES} */ (shown)] ?? STATES.idle;
+  const text = tool && live ? `${name}: ${tool}` : name;
+  if (words && words.textContent !== text) words.textContent = text;
   if (stateLine && stateLine.dataset.state !== shown) {
     stateLine.dataset.state = shown;
-    const words = stateLine.querySelector(".state-text");
-    if (words) words.textContent = STATES[/** @type {keyof typeof STATES} */ (shown)] ?? STATES.idle;
     if (shown !== "working") void renewSide();
   }
   const heading = document.querySelector("#chat-title .title");
@@ -246,12 +248,14 @@ async function renewAll() {
   observe();
   if (wasAtEnd) await goToEnd();
   else if (messageElement(id)) await go(id, { top, focus: false });
-  const fresh = page.getElementById("chat-state")?.dataset.state ?? "idle";
-  tellState({ ...EMPTY, live: !page.getElementById("live-badge")?.hidden, state: fresh });
+  const fresh = page.getElementById("chat-state");
+  const tool = fresh?.querySelector(".state-text")?.textContent?.split(": ")[1] ?? "";
+  const live = !page.getElementById("live-badge")?.hidden;
+  tellState({ ...EMPTY, live, state: fresh?.dataset.state ?? "idle", tool });
 }
 
 /** @type {Changes} */
-const EMPTY = { cursor: "", reset: false, messages: [], removed: [], chunks: 0, live: false, state: "idle", title: "" };
+const EMPTY = { cursor: "", reset: false, messages: [], removed: [], chunks: 0, live: false, state: "idle", tool: "", title: "" };
 
 /** Update the running time of running tools. */
 function tick() {

@@ -21,13 +21,13 @@ ToolView = Callable[[CallReader], CallView]
 
 
 def call_html(call: ToolCall, message: Message, view: View) -> Html:
-    """One call, expanded and in full; it replaces the truncated one in the page."""
+    """Return one call, expanded and in full; it replaces the truncated call in the page."""
     with timed(view.clock):
         return call_section(call, message, view, is_open=True)
 
 
 def call_section(call: ToolCall, message: Message, view: View, *, is_open: bool = False) -> Html:
-    """A call and its result."""
+    """Return a call and its result."""
     reader = CallReader(call, message, view)
     call_view = VIEWS.get(call.name, generic.generic)(reader)
     error = NOTHING if call_view.says_error else _error(reader)
@@ -46,7 +46,7 @@ def call_section(call: ToolCall, message: Message, view: View, *, is_open: bool 
 
 
 def denial_reason(call: ToolCall) -> str:
-    """The reason that the user gave for denying a call."""
+    """Return the reason that the user gave for denying a call."""
     words = DENIAL_REASON.search(result_text(call)) if call.state is CallState.DENIED else None
     return words[1].strip() if words else ""
 
@@ -82,16 +82,16 @@ def _about(call_view: CallView) -> Html:
 def _error(reader: CallReader) -> Html:
     if not reader.has_failed or not reader.output.strip():
         return NOTHING
-    said = (
+    message = (
         DENIAL.sub("", DENIAL_REASON.sub("", reader.output)).strip()
         if reader.state is CallState.DENIED
         else reader.output.strip()
     )
-    if not said:
+    if not message:
         return NOTHING
-    shown, lines = (said, 0) if reader.view.whole else truncate(said)
+    excerpt, lines = (message, 0) if reader.view.whole else truncate(message)
     more = reader.more(lines) if lines else NOTHING
-    return el("div", el("pre", shown, class_="plain"), more, class_="tool-error")
+    return el("div", el("pre", excerpt, class_="plain"), more, class_="tool-error")
 
 
 def _foot(reader: CallReader, call_view: CallView) -> Html:
@@ -103,8 +103,8 @@ def _foot(reader: CallReader, call_view: CallView) -> Html:
         _raw_link("raw call", links.raw(reader.row.uuid)),
         _raw_link("raw result", links.raw(result.row.uuid)) if result else None,
     ]
-    shown = [way for way in ways if way]
-    return el("p", join(shown, " · "), class_="tool-foot") if shown else NOTHING
+    listed = [way for way in ways if way]
+    return el("p", join(listed, " · "), class_="tool-foot") if listed else NOTHING
 
 
 def _raw_link(name: str, address: str | None) -> Html | None:
@@ -121,7 +121,7 @@ VIEWS: Final[Mapping[str, ToolView]] = {
     "TaskGet": lists.tasks, "AskUserQuestion": lists.questions, "ExitPlanMode": lists.plan,
     "exit_plan_mode": lists.plan, "EnterPlanMode": lists.message_only, "Task": agents.agent, "Agent": agents.agent,
     "WebFetch": web.fetch, "WebSearch": web.search, "web_search": web.search, "web_fetch": web.fetch,
-    "Skill": generic.skill, "SlashCommand": generic.skill,
+    "Skill": generic.skill, "SlashCommand": generic.skill, "Workflow": agents.workflow,
 }  # fmt: skip
 """The view of each tool; all others use `generic`."""
 ICONS: Final[Mapping[str, str]] = {
@@ -131,17 +131,17 @@ ICONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"), "list"), "Task": "agent",
     "Agent": "agent", **dict.fromkeys(("WebFetch", "WebSearch", "web_search", "web_fetch"), "globe"),
     "AskUserQuestion": "question", **dict.fromkeys(("ExitPlanMode", "exit_plan_mode", "EnterPlanMode"), "plan"),
-    "Skill": "spark", "SlashCommand": "slash",
+    "Skill": "spark", "SlashCommand": "slash", "Workflow": "agent",
 }  # fmt: skip
-"""The drawing of each tool; others have that of a tool, or of a plug if a server offers them."""
+"""Drawing of each tool; others have that of a tool, or of a plug if a server offers them."""
 STATE_WORDS: Final = {
     CallState.ERROR: "failed", CallState.DENIED: "denied", CallState.INTERRUPTED: "interrupted",
     CallState.RUNNING: "running", CallState.MISSING: "no result",
 }  # fmt: skip
-"""The states of calls that did not succeed."""
+"""States of calls that did not succeed."""
 OPEN_WHEN_WRONG: Final = FILE_TOOLS | SHELL_TOOLS
 CANCELLED: Final = re.compile(r"(?:Error: )?(?:Sibling tool call errored|Cancelled: parallel tool call)")
-"""The result of a call that was cancelled because a parallel call failed."""
+"""Result of a call that was cancelled because a parallel call failed."""
 DURATION_TITLE: Final = "From the call to the result, waiting for permission included"
 DENIAL_REASON: Final = re.compile(
     r"(?:the user said|The user provided the following reason for the rejection):\s*(.*)", re.DOTALL

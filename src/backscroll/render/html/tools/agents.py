@@ -15,26 +15,43 @@ from backscroll.render.terminal import plural
 
 def agent(reader: CallReader) -> CallView:
     """Task, Agent: a sub-agent's task and answer, and a link to its messages."""
-    asked = agent_call(reader.call.block)
-    found = reader.view.agents.get(reader.call.id)
-    told = agent_result(reader.call.result.details) if reader.call.result else None
+    request = agent_call(reader.call.block)
+    known = next(iter(reader.view.agents.get(reader.call.id, ())), None)
+    outcome = agent_result(reader.call.result.details) if reader.call.result else None
     # A result can name an agent whose file was deleted; then there is nothing to open.
-    name = found.id if found else (told.agent_id if told and told.agent_id in reader.view.inline else None)
-    kind = (found.type if found else None) or asked.subagent_type or "agent"
+    name = known.id if known else (outcome.agent_id if outcome and outcome.agent_id in reader.view.inline else None)
+    kind = (known.type if known else None) or request.subagent_type or "agent"
     is_async = reader.details.get("isAsync") is True
     answer = "" if reader.has_failed or is_async else _answer(reader)
     facts = [kind, *_totals(reader), *(["in the background"] if is_async else [])]
     task = (
-        el("details", el("summary", "What it was told"), prose(asked.prompt), class_="agent-task")
-        if asked.prompt
+        el("details", el("summary", "What it was told"), prose(request.prompt), class_="agent-task")
+        if request.prompt
         else NOTHING
     )
     parts = [
         task,
         label("its answer", reader.prose(answer)) if answer else NOTHING,
-        _conversation(reader, name, len(found.calls) if found else 0) if name else NOTHING,
+        _conversation(reader, name, len(known.calls) if known else 0) if name else NOTHING,
     ]
-    return CallView(parts=parts, facts=" · ".join(facts), words=first_line(asked.description or reader.about))
+    return CallView(parts=parts, facts=" · ".join(facts), words=first_line(request.description or reader.about))
+
+
+def workflow(reader: CallReader) -> CallView:
+    """Workflow: a script that starts agents, with each of them."""
+    started = reader.view.agents.get(reader.call.id, ())
+    outcome = agent_result(reader.call.result.details) if reader.call.result else None
+    name = (outcome.workflow_name if outcome else None) or ""
+    script = reader.input_text("script")
+    parts = [
+        el("details", el("summary", "Its script"), el("pre", script), class_="agent-task") if script else NOTHING,
+        *[
+            label(agent_run.description or agent_run.id, _conversation(reader, agent_run.id, len(agent_run.calls)))
+            for agent_run in started
+        ],
+        reader.prose(reader.output) if reader.output else NOTHING,
+    ]
+    return CallView(parts=parts, facts=plural(len(started), "agent") if started else "", words=name or reader.about)
 
 
 def _answer(reader: CallReader) -> str:
@@ -45,8 +62,8 @@ def _answer(reader: CallReader) -> str:
 
 def _totals(reader: CallReader) -> list[str]:
     calls, tokens = (_number(reader.details.get(name)) for name in ("totalToolUseCount", "totalTokens"))
-    told = (plural(round(calls), "call") if calls else "", f"{short(tokens)} tokens" if tokens else "")
-    return [word for word in told if word]
+    sizes = (plural(round(calls), "call") if calls else "", f"{short(tokens)} tokens" if tokens else "")
+    return [word for word in sizes if word]
 
 
 def _number(value: Any) -> float:  # noqa: ANN401 - whatever JSON holds

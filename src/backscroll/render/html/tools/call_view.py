@@ -1,4 +1,4 @@
-"""What the views of tool calls share: reading the input and result, and truncating long parts."""
+"""Tools for the views of tool calls: reading the input and result, and truncating long parts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,21 +20,21 @@ from backscroll.render.parts import call_title, result_text
 
 
 class CallView(NamedTuple):
-    """How a call is shown."""
+    """The pieces of a call that are shown."""
 
     about: str = ""
-    """Its subject, on one line: a file, a command, a pattern."""
+    """Subject of the call, on one line: a file, a command, a pattern."""
     parts: Sequence[Html] = ()
-    """Its contents when expanded."""
+    """Contents of the call when expanded."""
     facts: str = ""
     """The result, in a few words."""
     words: str = ""
-    """The model's own description."""
+    """Description that the model gave."""
     is_open: bool = False
     says_error: bool = False
     """Whether the parts contain the error; otherwise it is added below them."""
     path: str = ""
-    """The file that it is about."""
+    """File that the call is about."""
 
 
 class CallReader:
@@ -48,68 +48,68 @@ class CallReader:
 
     @cached_property
     def input(self) -> dict[str, Any]:
-        """The input, if it is an object."""
+        """Input of the call, if it is an object."""
         value = readable_value(self.call.block.input)
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def recorded_result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """The details of the result that the client recorded, besides the text for the model."""
+        """Details of the result that the client recorded, besides the text for the model."""
         return readable_value(self.call.result.details) if self.call.result else None
 
     @property
     def details(self) -> dict[str, Any]:
-        """The same, if it is an object."""
+        """Recorded details of the result, if they are an object."""
         return self.recorded_result if isinstance(self.recorded_result, dict) else {}
 
     @cached_property
     def output(self) -> str:
-        """The output for the model, without the client's wrapping."""
+        """Output for the model, without the client's wrapping."""
         return WRAPPING.sub("", without_reminders(result_text(self.call)))
 
     @property
     def result_blocks(self) -> list[Block]:
-        """The output for the model, as blocks."""
+        """Output for the model, as blocks."""
         content = self.call.result.block.content if self.call.result else ""
         return [] if isinstance(content, str) else content
 
     @cached_property
     def row(self) -> Row:
-        """The row that it was called in."""
+        """Row that contains the call."""
         return self.message.row_of_call.get(self.call.id, self.message.rows[0])
 
     @property
     def seconds(self) -> float | None:
-        """How long it took, from the call to the result."""
+        """Seconds from the call to its result."""
         begun, ended = self.row.when, self.call.result.row.when if self.call.result else None
         seconds = (ended - begun).total_seconds() if begun and ended else None
         return seconds if seconds is not None and seconds >= 0 else None
 
     @property
     def has_failed(self) -> bool:
-        """Whether it failed, was denied or was interrupted."""
+        """Whether the call failed, was denied or was interrupted."""
         return self.state in (CallState.ERROR, CallState.DENIED, CallState.INTERRUPTED)
 
     @property
     def about(self) -> str:
-        """Its subject, from the input fields that most tools use."""
+        """Subject of the call, from the input fields that most tools use."""
         return call_title(self.call)[len(self.call.name or "tool") + 1 : -1]
 
     @property
     def whole_link(self) -> str | None:
-        """The link to the full call."""
+        """Link to the full call."""
         return self.view.links.whole(self.call.id)
 
     def input_text(self, *names: str) -> str:
-        """The first of these input fields that is a non-empty string."""
+        """Return the first of these input fields that is a non-empty string."""
         return first_text(self.input, *names)
 
     def detail_text(self, *names: str) -> str:
-        """The first of these fields of the recorded details that is a non-empty string."""
+        """Return the first of these fields of the recorded details that is a non-empty string."""
         return first_text(self.details, *names)
 
     def short_path(self, path: str) -> str:
-        """A path relative to the working directory."""
+        """Return a path relative to the working directory."""
         record = self.row.record
         folder = record.cwd if isinstance(record, ChainRecord) else None
         return (
@@ -121,16 +121,16 @@ class CallReader:
     def truncate(
         self, text: str, show: Callable[[str], Html], lines: int = CUT_LINES, characters: int = CUT_BYTES
     ) -> Html:
-        """A text, truncated if it is long, with a link to the rest."""
-        shown, count = (text, 0) if self.view.whole else truncate(text, lines, characters)
-        return join([show(shown), self.more(count)]) if count else show(shown)
+        """Return a text, truncated if it is long, with a link to the rest."""
+        excerpt, count = (text, 0) if self.view.whole else truncate(text, lines, characters)
+        return join([show(excerpt), self.more(count)]) if count else show(excerpt)
 
     def prose(self, text: str) -> Html:
-        """Markdown; more of it is shown than of output."""
+        """Return Markdown as HTML; more of it is shown than of output."""
         return self.truncate(text, prose, PROSE_LINES, PROSE_BYTES)
 
     def more(self, lines: int) -> Html:
-        """The link to the rest of a truncated text."""
+        """Return the link to the rest of a truncated text."""
         label = f"Show all {lines:,} lines" if lines > 1 else "Show all"
         link = self.whole_link
         if link is None:
@@ -138,16 +138,16 @@ class CallReader:
         return el("a", label, class_="more", href=link, data_fill=link)
 
     def code(self, text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
-        """Code, truncated if it is long."""
+        """Return code, truncated if it is long."""
         return self.truncate(text, lambda shown: code(shown, language, file, first_line))
 
     def readable(self, text: str) -> Html:
-        """A text of unknown type. JSON is formatted before it is truncated, because half of it would not parse."""
+        """Return a text of unknown type. JSON is formatted before it is cut, because half of it would not parse."""
         written = indent_json(text)
         return self.truncate(text, readable) if written is None else self.code(written, "json")
 
     def pictures(self) -> list[Html]:
-        """The pictures in the result."""
+        """Return the pictures in the result."""
         if self.call.result is None:
             return []
         here = [block for block in self.result_blocks if isinstance(block, Image)]
@@ -156,17 +156,17 @@ class CallReader:
         return [picture(block, row.uuid, number, self.view) for block, row, number in places]
 
     def server_results(self) -> list[Block]:
-        """Results of server-side tools in the same message: a search or a fetched page."""
+        """Return the results of server-side tools in the same message: a search or a fetched page."""
         return self.message.server_results.get(self.call.id, [])
 
 
 def first_text(fields: dict[str, Any], *names: str) -> str:
-    """The first of these fields that is a non-empty string."""
+    """Return the first of these fields that is a non-empty string."""
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
 
 
 def label(name: str, content: Html | str, *, title: str | None = None) -> Html:
-    """A part with a small heading."""
+    """Return a part with a small heading."""
     return (
         el("div", el("p", name, class_="part-label", title=title), content, class_="labelled") if content else NOTHING
     )

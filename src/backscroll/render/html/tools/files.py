@@ -20,33 +20,33 @@ SMALL_DIFF: Final = 30
 
 
 def file_change(reader: CallReader) -> CallView:
-    """Edit, MultiEdit, Write: what changed in a file."""
+    """Edit, MultiEdit, Write: the change in a file."""
     path = reader.detail_text("filePath") or reader.input_text("file_path", "notebook_path")
     result = _result_of(reader)
     if result.hunks and not reader.has_failed:
         lines = sum(len(hunk.lines) for hunk in result.hunks)
         facts = f"+{result.added} −{result.removed}"
-        shown = _hunks(reader, result.hunks, path)
+        change = _hunks(reader, result.hunks, path)
     else:
-        lines, facts, shown = _requested_change(reader, path)
+        lines, facts, change = _requested_change(reader, path)
     by_user = el("p", "You edited this change before it was saved.", class_="muted") if result.by_user else NOTHING
     is_open = lines <= SMALL_DIFF or reader.has_failed
-    return CallView(reader.short_path(path), [shown, by_user], facts, is_open=is_open, path=path)
+    return CallView(reader.short_path(path), [change, by_user], facts, is_open=is_open, path=path)
 
 
 def _requested_change(reader: CallReader, path: str) -> tuple[int, str, Html]:
-    """The change in the input, if the result does not include a diff."""
-    asked = file_input(reader.call.block)
-    if asked.content is not None:
-        count = line_count(asked.content)
+    """Return the change in the input, if the result does not include a diff."""
+    request = file_input(reader.call.block)
+    if request.content is not None:
+        count = line_count(request.content)
         word = "new file, " if reader.details.get("type") == "create" else ""
-        return count, f"{word}{plural(count, 'line')}", reader.code(asked.content, file=path, first_line=1)
-    shown = [_replacement(reader, one, path) for one in asked.replacements]
+        return count, f"{word}{plural(count, 'line')}", reader.code(request.content, file=path, first_line=1)
+    replacements = [_replacement(reader, edit, path) for edit in request.replacements]
     everywhere = (
-        el("p", "all occurrences", class_="muted") if any(o.everywhere for o in asked.replacements) else NOTHING
+        el("p", "all occurrences", class_="muted") if any(o.everywhere for o in request.replacements) else NOTHING
     )
-    lines = sum(line_count(one.old) + line_count(one.new) for one in asked.replacements)
-    return lines, "", join([*shown, everywhere])
+    lines = sum(line_count(edit.old) + line_count(edit.new) for edit in request.replacements)
+    return lines, "", join([*replacements, everywhere])
 
 
 def _replacement(reader: CallReader, one: TextReplacement, path: str) -> Html:
@@ -75,18 +75,18 @@ def _result_of(reader: CallReader) -> FileResult:
 
 
 def notebook(reader: CallReader) -> CallView:
-    """NotebookEdit: a cell."""
+    """NotebookEdit: a change of a cell."""
     path = reader.input_text("notebook_path")
     mode = reader.input_text("edit_mode") or "replace"
     cell = reader.input_text("cell_id") or str(reader.input.get("cell_number", ""))
     source = reader.input_text("new_source")
     is_text = reader.input_text("cell_type") == "markdown"
-    shown = reader.prose(source) if is_text else reader.code(source, reader.detail_text("language") or "python")
+    contents = reader.prose(source) if is_text else reader.code(source, reader.detail_text("language") or "python")
     old = reader.detail_text("old_source")
     parts = [label("was", reader.code(old, "python"))] if old else []
     facts = f"{mode} cell {cell}".strip()
     return CallView(
-        reader.short_path(path), [*parts, shown], facts, is_open=line_count(source) <= SMALL_DIFF, path=path
+        reader.short_path(path), [*parts, contents], facts, is_open=line_count(source) <= SMALL_DIFF, path=path
     )
 
 
@@ -116,7 +116,7 @@ def read(reader: CallReader) -> CallView:
 
 
 def strip_line_numbers(text: str) -> tuple[str, int]:
-    """The text of a file as the client shows it to the model, without line numbers; and its first line number."""
+    """Return a file's text as the client shows it to the model, without line numbers; and its first line number."""
     lines = text.split("\n")
     first = NUMBERED.match(lines[0]) if lines else None
     if first is None:
@@ -126,14 +126,14 @@ def strip_line_numbers(text: str) -> tuple[str, int]:
 
 
 def _cells(reader: CallReader, cells: list[Any]) -> Iterator[Html]:
-    shown = cells if reader.view.whole else cells[:20]
-    for cell in map(_fields, shown):
+    visible = cells if reader.view.whole else cells[:20]
+    for cell in map(_fields, visible):
         source = cell.get("source")
         text = "".join(part for part in source if isinstance(part, str)) if isinstance(source, list) else source
         if isinstance(text, str) and text.strip():
             is_text = cell.get("cellType") == "markdown"
             yield reader.truncate(text, prose if is_text else lambda part: code(part, "python"))
-    if len(cells) > len(shown):
+    if len(cells) > len(visible):
         yield reader.more(len(cells))
 
 
@@ -175,7 +175,7 @@ def grep(reader: CallReader) -> CallView:
 
 
 def file_list(reader: CallReader, files: list[str]) -> Html:
-    """File names, each linked to the history of the file."""
+    """Return file names, each linked to the history of the file."""
     room = len(files) if reader.view.whole or len(files) <= CUT_LINES * SLACK else CUT_LINES
     items = []
     for name in files[:room]:
@@ -187,8 +187,8 @@ def file_list(reader: CallReader, files: list[str]) -> Html:
 
 
 def _where(reader: CallReader, where: str, *scope: str) -> Html:
-    told = [f"in {reader.short_path(where)}"] if where else []
-    return el("p", ", ".join([*told, *scope]), class_="muted where") if told or scope else NOTHING
+    place = [f"in {reader.short_path(where)}"] if where else []
+    return el("p", ", ".join([*place, *scope]), class_="muted where") if place or scope else NOTHING
 
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds

@@ -20,12 +20,12 @@ def skill(reader: CallReader) -> CallView:
     name = reader.input_text("skill", "command", "name")
     arguments = reader.input_text("args")
     parts = [label("with", el("pre", arguments, class_="plain"))] if arguments else []
-    said = "" if reader.has_failed else reader.output
-    return CallView(name, [*parts, el("p", said, class_="muted") if said else NOTHING])
+    output = "" if reader.has_failed else reader.output
+    return CallView(name, [*parts, el("p", output, class_="muted") if output else NOTHING])
 
 
 def result(reader: CallReader) -> list[Html]:
-    """The result, unless it is an error."""
+    """Return the result, unless it is an error."""
     if reader.has_failed or reader.call.result is None:
         return []
     parts: list[Html] = []
@@ -56,7 +56,7 @@ def _value(reader: CallReader, value: Any) -> Html:  # noqa: ANN401 - whatever J
         if (
             isinstance(value, list)
             and value
-            and all(isinstance(one, (str, int, float)) for one in value)
+            and all(isinstance(item, (str, int, float)) for item in value)
             and len(value) < 20
         ):
             return el("span", ", ".join(map(str, value)))

@@ -11,16 +11,16 @@ from backscroll.render.html.tools.call_view import CallReader, CallView, first_t
 
 
 def todos(reader: CallReader) -> CallView:
-    """TodoWrite: the list, and what changed in it."""
+    """TodoWrite: the list, and the changes in it."""
     items = _items(reader.details.get("newTodos")) or _items(reader.input.get("todos"))
     old = {first_text(item, "content"): _status(item) for item in _items(reader.details.get("oldTodos"))}
-    shown = [_item(first_text(item, "content"), _status(item), _todo_change(item, old)) for item in items]
+    listed = [_item(first_text(item, "content"), _status(item), _todo_change(item, old)) for item in items]
     now = {first_text(item, "content") for item in items}
     gone = [_item(text, "deleted", "removed from the list") for text in old if text and text not in now]
     done = sum(_status(item) == "completed" for item in items)
     doing = next((first_text(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
     return CallView(
-        "", [_checklist([*shown, *gone])], f"{done} of {len(items)} done", words=first_line(doing) or "the list"
+        "", [_checklist([*listed, *gone])], f"{done} of {len(items)} done", words=first_line(doing) or "the list"
     )
 
 
@@ -40,37 +40,39 @@ def task_update(reader: CallReader) -> CallView:
     change = reader.details.get("statusChange")
     change = change if isinstance(change, dict) else {}
     before, after = first_text(change, "from"), first_text(change, "to") or reader.input_text("status")
-    told = " → ".join(WORDS.get(word, word) for word in (before, after) if word)
+    states = " → ".join(WORDS.get(word, word) for word in (before, after) if word)
     others = {name: value for name, value in reader.input.items() if name not in ("taskId", "status")}
     subject = reader.input_text("subject")
-    shown = _checklist([_item(subject or f"Task {number}", after or "pending", told, number)])
+    checklist = _checklist([_item(subject or f"Task {number}", after or "pending", states, number)])
     rest = [
         label(name, str(value) if not isinstance(value, list) else ", ".join(map(str, value)))
         for name, value in others.items()
     ]
     words = f"#{number} {first_line(subject)}".strip()
-    return CallView("", [shown, *rest], told or ", ".join(others), words=words)
+    return CallView("", [checklist, *rest], states or ", ".join(others), words=words)
 
 
 def tasks(reader: CallReader) -> CallView:
     """TaskList, TaskGet: the tasks."""
-    one = reader.details.get("task")
-    items = _items(reader.details.get("tasks")) or _items([one])
-    shown = [_item(first_text(item, "subject"), _status(item), "", first_text(item, "id")) for item in items]
+    single = reader.details.get("task")
+    items = _items(reader.details.get("tasks")) or _items([single])
+    listed = [_item(first_text(item, "subject"), _status(item), "", first_text(item, "id")) for item in items]
     done = sum(_status(item) == "completed" for item in items)
     if not items:
         return CallView(reader.about, [el("p", reader.output, class_="muted")] if reader.output else [])
-    return CallView("", [_checklist(shown)], f"{done} of {len(items)} done", words="the list")
+    return CallView("", [_checklist(listed)], f"{done} of {len(items)} done", words="the list")
 
 
 def questions(reader: CallReader) -> CallView:
     """AskUserQuestion: the questions, and the options that the user chose."""
     answers = reader.details.get("answers")
     answers = answers if isinstance(answers, dict) else {}
-    asked = _items(reader.input.get("questions")) or _items(reader.details.get("questions"))
-    shown = [_question(one, answers, is_answered=bool(reader.call.result) and not reader.has_failed) for one in asked]
-    heads = ", ".join(first_text(one, "header", "question") for one in asked)
-    return CallView("", shown, is_open=True, words=first_line(heads))
+    items = _items(reader.input.get("questions")) or _items(reader.details.get("questions"))
+    answered = [
+        _question(item, answers, is_answered=bool(reader.call.result) and not reader.has_failed) for item in items
+    ]
+    heads = ", ".join(first_text(item, "header", "question") for item in items)
+    return CallView("", answered, is_open=True, words=first_line(heads))
 
 
 def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: bool) -> Html:
@@ -94,12 +96,12 @@ def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: b
 
 def _option(name: str, description: str, *, is_chosen: bool, is_own: bool = False) -> Html:
     mark = icon("circle-dot" if is_chosen else "circle")
-    told = el("span", "in your own words" if is_own else "chosen", class_="badge live") if is_chosen else NOTHING
+    badge = el("span", "in your own words" if is_own else "chosen", class_="badge live") if is_chosen else NOTHING
     more = el("span", description, class_="muted option-more") if description else NOTHING
     return el(
         "li",
         mark,
-        el("span", el("span", name, class_="option"), " ", told, more),
+        el("span", el("span", name, class_="option"), " ", badge, more),
         class_="chosen" if is_chosen else None,
     )
 
@@ -109,17 +111,18 @@ def plan(reader: CallReader) -> CallView:
     text = reader.input_text("plan") or reader.detail_text("plan")
     accepted = reader.call.result is not None and not reader.has_failed
     allowed = [
-        f"{first_text(one, 'tool')}: {first_text(one, 'prompt')}" for one in _items(reader.input.get("allowedPrompts"))
+        f"{first_text(item, 'tool')}: {first_text(item, 'prompt')}"
+        for item in _items(reader.input.get("allowedPrompts"))
     ]
-    may = label("also allowed", el("ul", [el("li", one) for one in allowed])) if allowed else NOTHING
-    shown = [reader.prose(text)] if text else [el("p", "the plan is in a separate file", class_="muted")]
-    return CallView("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
+    may = label("also allowed", el("ul", [el("li", item) for item in allowed])) if allowed else NOTHING
+    body = [reader.prose(text)] if text else [el("p", "the plan is in a separate file", class_="muted")]
+    return CallView("", [*body, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
 
 
 def message_only(reader: CallReader) -> CallView:
     """EnterPlanMode: only the message, if there is one."""
-    said = reader.detail_text("message") or ("" if reader.has_failed else reader.output)
-    return CallView(reader.about, [el("p", said, class_="muted")] if said else [])
+    message = reader.detail_text("message") or ("" if reader.has_failed else reader.output)
+    return CallView(reader.about, [el("p", message, class_="muted")] if message else [])
 
 
 def _checklist(items: list[Html]) -> Html:
@@ -130,9 +133,9 @@ def _item(text: str, status: str, change: str = "", number: str = "") -> Html:
     known = status if status in MARKS else "pending"
     mark = icon(MARKS[known])
     word = el("span", f"{WORDS.get(status, status)}: ", class_="unseen")
-    told = el("span", change, class_="change") if change else NOTHING
+    note = el("span", change, class_="change") if change else NOTHING
     name = el("span", f"#{number} ", class_="muted") if number else NOTHING
-    return el("li", mark, el("span", word, name, el("span", text, class_="todo-text"), " ", told), class_=known)
+    return el("li", mark, el("span", word, name, el("span", text, class_="todo-text"), " ", note), class_=known)
 
 
 def _todo_change(item: dict[str, Any], old: Mapping[str, str]) -> str:

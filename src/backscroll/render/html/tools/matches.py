@@ -19,10 +19,10 @@ class MatchLine(NamedTuple):
 
 
 def matches(reader: CallReader, text: str, where: str = "") -> Html:
-    """The matches, file by file. `where` is the searched path; lines without a file name belong to it."""
+    """Return the matches, file by file. `where` is the searched path; lines without a file name belong to it."""
     if text.count("\n") > MAX_LINES:
         return el("pre", text, class_="plain")
-    shown: list[Html] = []
+    groups: list[Html] = []
     file, lines = "", list[Html]()
     for line in _lines(text):
         if line is None:
@@ -30,38 +30,38 @@ def matches(reader: CallReader, text: str, where: str = "") -> Html:
             continue
         name = line.file or (where if line.number else "")
         if lines and not _is_same_file(name, file):
-            shown.append(_group(reader, file, lines))
+            groups.append(_group(reader, file, lines))
             lines = []
         file = name if not lines else file
         lines.append(_line(line))
-    shown.append(_group(reader, file, lines))
-    return el("div", shown, class_="matches scroll", tabindex=0, role="region", aria_label="Matches")
+    groups.append(_group(reader, file, lines))
+    return el("div", groups, class_="matches scroll", tabindex=0, role="region", aria_label="Matches")
 
 
 def _lines(text: str) -> Iterator[MatchLine | None]:
-    """Each line; None where lines are omitted."""
+    """Yield each line; None where lines are omitted."""
     written = text.split("\n")
-    names = {found[1] for line in written if (found := MATCH.match(line))}
+    names = {match[1] for line in written if (match := MATCH.match(line))}
     # `a.py-4-x:12:` is line 4 of a.py, not a file of that name, if there is an a.py.
     names -= {name for name in names if _find_dashed_number(name, names)}
     for line in written:
-        found = MATCH.match(line)
-        if found is not None and found[1] in names:
-            yield MatchLine(found[1], found[2], found[3])
+        match = MATCH.match(line)
+        if match is not None and match[1] in names:
+            yield MatchLine(match[1], match[2], match[3])
         elif (cut := _find_dashed_number(line, names) or (_find_dashed_number(line) if names else None)) is not None:
             yield MatchLine(line[: cut.start()], cut[1], line[cut.end() + 1 :], is_match=False)
-        elif (found := NUMBERED.match(line)) is not None:
-            yield MatchLine("", found[1], found[3], is_match=found[2] == ":")
+        elif (match := NUMBERED.match(line)) is not None:
+            yield MatchLine("", match[1], match[3], is_match=match[2] == ":")
         elif line:
             yield None if line == "--" else MatchLine("", "", line)
 
 
 def _find_dashed_number(line: str, names: set[str] | None = None) -> re.Match[str] | None:
-    """The line number between dashes after the file name, as in `a.py-4-text`."""
-    for found in DASHED.finditer(line, 1, LONGEST_NAME):
-        name = line[: found.start()]
+    """Return the line number between dashes after the file name, as in `a.py-4-text`."""
+    for match in DASHED.finditer(line, 1, LONGEST_NAME):
+        name = line[: match.start()]
         if name in names if names is not None else "." in name:
-            return found
+            return match
     return None
 
 
@@ -87,4 +87,4 @@ DASHED: Final = re.compile(r"-(\d{1,9})(?=-)")
 NUMBERED: Final = re.compile(r"(\d{1,9})([:-])(.*)$")
 LONGEST_NAME: Final = 400
 MAX_LINES: Final = 5000
-"""With more lines, a browser would take seconds to lay them out."""
+"""Most lines shown: with more, a browser would take seconds to lay them out."""

@@ -55,24 +55,25 @@ def background_output(reader: CallReader) -> CallView:
         _errors(reader, errors),
     ]
     words, about = first_text(fields, "description"), first_line(command) or name
-    shown = parts if any(parts) else [el("p", "no output yet", class_="muted")]
-    return CallView(about, [] if reader.has_failed else shown, ", ".join(filter(None, facts)), words=first_line(words))
+    body = parts if any(parts) else [el("p", "no output yet", class_="muted")]
+    return CallView(about, [] if reader.has_failed else body, ", ".join(filter(None, facts)), words=first_line(words))
 
 
 def stop_background(reader: CallReader) -> CallView:
-    """KillShell, TaskStop: a background task was stopped."""
+    """KillShell, TaskStop: the message about a background task that was stopped."""
     name = reader.input_text("shell_id", "task_id", "bash_id")
-    said = reader.detail_text("message") or ("" if reader.has_failed else reader.output)
-    return CallView(name, [el("p", said)] if said else [])
+    message = reader.detail_text("message") or ("" if reader.has_failed else reader.output)
+    return CallView(name, [el("p", message)] if message else [])
 
 
 def command_line(command: str) -> Html:
-    """The command, highlighted."""
+    """Return the command, highlighted."""
     return el("div", code(command, "bash"), class_="command")
 
 
 def terminal_output(reader: CallReader, text: str) -> Html:
-    """The output of a command. Of a line that was overwritten, such as a progress bar, only the last state is shown."""
+    """Return the output of a command. Of a line that was overwritten, such as a progress bar, only the last state is
+    shown."""
     text = "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n")).strip("\n")
     return reader.truncate(text, terminal_html) if text else NOTHING
 
@@ -86,7 +87,7 @@ def _errors(reader: CallReader, text: str) -> Html:
 
 
 def _output(reader: CallReader) -> tuple[str, str]:
-    """The output for the model, and the exit code if it was not 0."""
+    """Return the output for the model, and the exit code if it was not 0."""
     failed = EXIT.match(reader.output)
     if failed:
         return reader.output[failed.end() :].lstrip("\n"), failed[1]

@@ -30,23 +30,23 @@ def fetch(reader: CallReader) -> CallView:
 
 
 def search(reader: CallReader) -> CallView:
-    """WebSearch: the pages that were found, and the summary."""
+    """WebSearch: the resulting pages, and the summary."""
     query = reader.input_text("query") or reader.detail_text("query")
-    links, said = _search_results(reader)
+    links, summary = _search_results(reader)
     seconds = reader.details.get("durationSeconds")
     facts = [plural(len(links), "page")] if links else []
     facts += [duration(seconds)] if isinstance(seconds, (int, float)) and 0 < seconds < 1e9 else []
-    listed = el("ol", [_page(one) for one in links], class_="found-pages") if links else NOTHING
-    answer = label("answer", reader.prose(said)) if said.strip() else NOTHING
+    listed = el("ol", [_page(link) for link in links], class_="found-pages") if links else NOTHING
+    answer = label("answer", reader.prose(summary)) if summary.strip() else NOTHING
     return CallView(query, [listed, answer], ", ".join(facts))
 
 
 def _search_results(reader: CallReader) -> tuple[list[dict[str, Any]], str]:
     results = reader.details.get("results")
     if isinstance(results, list):
-        groups = [one.get("content") for one in results if isinstance(one, dict)]
+        groups = [item.get("content") for item in results if isinstance(item, dict)]
         pages = [page for group in groups if isinstance(group, list) for page in group if isinstance(page, dict)]
-        return pages, "\n\n".join(one for one in results if isinstance(one, str)).strip()
+        return pages, "\n\n".join(item for item in results if isinstance(item, str)).strip()
     for block in reader.server_results():
         if isinstance(block, WebSearchResult):
             value = readable_value(block.content)
@@ -59,7 +59,7 @@ def _search_results(reader: CallReader) -> tuple[list[dict[str, Any]], str]:
 
 
 def _parse_links(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The list of links in the output for the model, and the rest of it."""
+    """Return the list of links in the output for the model, and the rest of it."""
     begin = LINKS.search(text)
     if begin is None:
         return [], text
@@ -67,15 +67,15 @@ def _parse_links(text: str) -> tuple[list[dict[str, Any]], str]:
         pages, end = json.JSONDecoder().raw_decode(text, begin.end())
     except (ValueError, RecursionError):
         return [], text
-    found = [page for page in pages if isinstance(page, dict)] if isinstance(pages, list) else []
-    return found, text[end:].strip()
+    links = [page for page in pages if isinstance(page, dict)] if isinstance(pages, list) else []
+    return links, text[end:].strip()
 
 
 def _page(page: dict[str, Any]) -> Html:
     address, title, age = first_text(page, "url"), first_text(page, "title"), first_text(page, "page_age")
     host = HOST.match(address)
-    told = join([host[1] if host else "", f" · {age}" if age else ""])
-    return el("li", external_link(address, title), " ", el("span", told, class_="muted") if told else NOTHING)
+    facts = join([host[1] if host else "", f" · {age}" if age else ""])
+    return el("li", external_link(address, title), " ", el("span", facts, class_="muted") if facts else NOTHING)
 
 
 def _fetched_text(reader: CallReader) -> str:

@@ -1,8 +1,8 @@
-"""What filled the context: the size of every part of a conversation, each row and call once; agents' are marked."""
+"""The statements about context: the size of each part of a conversation, counted once; agents' parts are marked."""
 
 from typing import Final
 
-# Rows that the model never sees: what hooks and the client note for the user, and rows outside the conversation.
+# Rows that the model never sees: notes of hooks and of the client for the user, and rows outside the conversation.
 UNSEEN: Final = "('hook', 'note', 'outside', 'compaction', 'microcompaction', 'api-error', 'progress', 'unknown')"
 ROWS: Final = f"""
 with parts as (

@@ -2,7 +2,10 @@
 
 from typing import Final
 
-# A call that was copied into another file counts where it first was, and its first result with it.
+from backscroll.store.sql.reports.time import IS_PROMPT
+from backscroll.store.sql.reports.tools import KINDS as TURN_KINDS
+
+# A call that was copied into another file counts at its first place, with its first result.
 CALLS: Final = """
 with copies as (
   select b.call, b.tool, b.file as touched, b.number as block, r.uuid, r.time, r.number, r.start, r.length, r.abandoned,
@@ -26,7 +29,7 @@ where i.place = 1 {wanted} and (:since is null or coalesce(ro.time, i.time) >= :
   and (:until is null or coalesce(ro.time, i.time) < :until)
 order by coalesce(ro.time, i.time) nulls first, f.source, i.number, i.block
 """
-# Of some paths only. The first copy of a call may name another path than a later one does, so all copies are compared.
+# Limited to some paths. The first copy of a call may name another path than a later one, so all copies are compared.
 COPIES: Final = """(
   select * from blocks where call in (
     select call from blocks where file in (select value from json_each(:paths)) and role = 'input')
@@ -36,7 +39,7 @@ COPIES: Final = """(
 STATEMENTS: Final = {
     "file calls": CALLS.format(blocks="blocks b indexed by blocks_file", wanted=""),
     "calls of paths": CALLS.format(blocks=COPIES, wanted="and i.touched in (select value from json_each(:paths))"),
-    # Reads each path once, whatever number of calls has it.
+    # Reads each path once, however many calls have it.
     "paths": """
 with recursive paths (path) as (
   select min(file) from blocks
@@ -45,13 +48,13 @@ with recursive paths (path) as (
 )
 select path from paths where path is not null
 """,
-    "file prompts": """
-select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain, c.name, f.agent
+    "file prompts": f"""
+select f.source, r.number, r.time, coalesce(r.original, r.uuid), coalesce(r.text, ''),
+  f.agent is not null or r.sidechain, c.name, f.agent, r.kind in ({TURN_KINDS})
 from records r join files f on f.id = r.file left join chats c on c.id = f.chat
-where r.kind in ('prompt', 'command', 'shell', 'queued')
-  and (:files is null or r.file in (select value from json_each(:files)))
+where {IS_PROMPT} and (:files is null or r.file in (select value from json_each(:files)))
 order by r.time nulls first, f.source, r.number
-""",
+""",  # noqa: S608 - no values in it
     "file moments": """
 select r.uuid, coalesce(r.original, r.uuid), r.message, r.time from records r
 where r.uuid is not null and r.time is not null

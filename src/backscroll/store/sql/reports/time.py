@@ -1,13 +1,23 @@
-"""When things happened: the rows of chats with their times, prompts, and what the overview adds up.
+"""The statements about time: the rows of chats with their times, prompts, and the sums of the overview.
 
-A copy of a row may stand in a file of a later time. So these take all rows of the chats that were active in the time
-asked about; the caller keeps the first copy of each row, then those of the time.
+A copy of a row may be in a file of a later time. So these statements take all rows of the chats that were active in the
+period; the caller keeps the first copy of each row, then the rows of the period.
 """
 
 from typing import Final
 
-# The chat itself: what its agents wrote is left out. The plus keeps SQLite from reading all records in the order of
-# their uuids, which takes five times as long as reading them in their own.
+from backscroll.conversation.kinds import PROMPTS
+from backscroll.conversation.usage import SYNTHETIC
+
+IS_PROMPT: Final = (
+    f"(r.kind in ({', '.join(repr(str(kind)) for kind in sorted(PROMPTS))})"
+    " or r.kind = 'tool-result' and r.text is not null)"
+)
+"""Whether record `r` is a prompt; a tool result is one if text was typed with it."""
+KIND: Final = f"case when r.kind = 'answer' and r.model = '{SYNTHETIC}' then 'note' else r.kind end"
+"""The kind of record `r`. Text of the client itself, such as "No response requested.", is no answer."""
+# The chat itself, without its agents. The plus keeps SQLite from reading all records in the order of their uuids, which
+# takes five times as long as reading them in their own.
 ROWS: Final = """
 from files f join chats c on c.id = f.chat join records r on r.file = f.id
 where f.agent is null and not r.sidechain and +r.uuid is not null and not c.silent
@@ -16,18 +26,18 @@ where f.agent is null and not r.sidechain and +r.uuid is not null and not c.sile
 """
 STATEMENTS: Final = {
     "moments": f"""
-select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name,
+select f.chat, coalesce(r.original, r.uuid), r.time, {KIND}, r.model, f.project, r.abandoned, c.name,
   r.kind = 'tool-result' and r.id in (
     select o.record from blocks o where o.role = 'output' and (o.state = 'denied' or o.call in (
       select i.call from blocks i where i.role = 'input' and i.tool in ('AskUserQuestion', 'ExitPlanMode')))),
   null, null
-{ROWS} and r.kind not in ('progress', 'outside', 'queued', 'attachment')
+{ROWS} and r.kind not in ('progress', 'outside', 'queued', 'attachment', 'client-text')
 order by f.chat, r.time nulls first, r.file, r.number
 """,  # noqa: S608 - no values in it
     "prompts": f"""
 select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, false, r.text,
   (select sum(b.size) from blocks b where b.record = r.id and b.role = 'prompt')
-{ROWS} and (r.kind in ('prompt', 'queued', 'interruption') or r.kind = 'tool-result' and r.text is not null)
+{ROWS} and ({IS_PROMPT} or r.kind = 'interruption')
 order by f.chat, r.time nulls first, r.file, r.number
 """,  # noqa: S608 - no values in it
     "calls by tool": """

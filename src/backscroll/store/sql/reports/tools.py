@@ -1,8 +1,8 @@
-"""Tool calls, each once with its result, and where turns begin.
+"""Tool calls, each once with its result, and the starts of turns.
 
-Most calls are read from `calls`, with their results. Of those that stand several times (`shared_calls`), the earliest
-visible copy is taken, as in `v_tool_calls`, and so of their results; only then is it asked whether it lies in the time
-and the files that count.
+Most calls are read from `calls`, with their results. Of calls that exist several times (`shared_calls`), the earliest
+visible copy is taken, as in `v_tool_calls`, and likewise of their results; only then are the period and the files
+applied.
 """
 
 from collections import defaultdict
@@ -16,18 +16,18 @@ from backscroll.store.tool_call_rows import CallStep, CallSums, CallThread, Tool
 KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(TURNS))
 NO_RESULT: Final = (None,) * 9
 Files = dict[int, tuple[Any, ...]]
-"""What rows of calls say of their file, by its id: the columns of `files of calls`."""
+"""The columns of `files of calls` for the file of a call, by its id."""
 IsAsked = Callable[[int, int | None], bool]
 Copies = dict[str, list[tuple[Any, ...]]]
 
 
 def paired(rows: Iterable[Any], files: Files) -> list[ToolCallRow]:
-    """The rows of `paired calls`."""
+    """Return the calls of the rows of `paired calls`."""
     return [_row(row[:16], row[16:] if row[18] is not None else None, 1, files) for row in rows]
 
 
 def chosen(inputs: Iterable[Any], outputs: Iterable[Any], files: Files, is_asked: IsAsked | None) -> list[ToolCallRow]:
-    """The calls that stand several times, each once."""
+    """Return the calls that exist several times, each once."""
 
     def age(row: tuple[Any, ...]) -> tuple[Any, ...]:
         file, number, block, time = row[2:6]
@@ -36,13 +36,13 @@ def chosen(inputs: Iterable[Any], outputs: Iterable[Any], files: Files, is_asked
 
     results = {call: min((row for row in copies if row[1]), key=age, default=None)
                for call, copies in _by_call(outputs).items()}  # fmt: skip
-    found = []
+    chosen_calls = []
     for call, copies in _by_call(inputs).items():
-        # What has no uuid is no row of a conversation, and is taken only where there is nothing else.
+        # A record without a uuid is no row of a conversation, and is taken only if there is no other.
         first = min((row for row in copies if row[1]), key=age, default=min(copies, key=lambda row: row[7]))
         if is_asked is None or is_asked(first[2], first[5]):
-            found.append(_row(first, results.get(call), len(copies), files))
-    return found
+            chosen_calls.append(_row(first, results.get(call), len(copies), files))
+    return chosen_calls
 
 
 def _by_call(rows: Iterable[Any]) -> Copies:
@@ -54,13 +54,13 @@ def _by_call(rows: Iterable[Any]) -> Copies:
 
 def _row(call: tuple[Any, ...], result: tuple[Any, ...] | None, copies: int, files: Files) -> ToolCallRow:
     file, sidechain = call[2], call[6]
-    told = NO_RESULT if result is None else (*result[6:9], *result[4:6], *result[9:], files[result[2]][6])
-    values = (call[7], file, sidechain != 0, *call[3:5], *files[file], *call[8:10], call[5], *call[10:], copies, *told)
+    ended = NO_RESULT if result is None else (*result[6:9], *result[4:6], *result[9:], files[result[2]][6])
+    values = (call[7], file, sidechain != 0, *call[3:5], *files[file], *call[8:10], call[5], *call[10:], copies, *ended)
     return tuple.__new__(ToolCallRow, values)
 
 
 def in_order(calls: Iterable[ToolCallRow], files: Files) -> list[ToolCallRow]:
-    """Calls thread by thread, each in the order of the conversation: in a file, passages are numbered in it."""
+    """Return calls thread by thread, each in the order of the conversation: passages of a file are numbered in it."""
     threads: dict[tuple[int, bool], list[ToolCallRow]] = defaultdict(list)
     for call in calls:
         threads[call.file, call.is_sidechain].append(call)
@@ -71,7 +71,7 @@ def in_order(calls: Iterable[ToolCallRow], files: Files) -> list[ToolCallRow]:
 
 
 def threads_of(steps: Iterable[CallStep], others: Iterable[ToolCallRow], files: Files) -> list[CallThread]:
-    """The threads of calls, in the same order."""
+    """Return the threads of calls, in the order of `in_order`."""
     threads: dict[tuple[int, int], list[CallStep]] = defaultdict(list)
     for step in steps:
         threads[step[1:3]].append(step)  # file and sidechain
@@ -80,14 +80,14 @@ def threads_of(steps: Iterable[CallStep], others: Iterable[ToolCallRow], files: 
         step = CallStep(call.id, file, sidechain, call.time, call.tool, call.state, call.signature, call.copies)
         threads[file, sidechain].append(step)
     ordered = sorted(threads, key=lambda thread: _order(thread, files))
-    found = []
+    call_threads = []
     for (chat, *_), parts in groupby(ordered, key=lambda thread: (files[thread[0]][0], files[thread[0]][3], thread[1])):
-        found.append(CallThread(chat, [step for part in parts for step in sorted(threads[part])]))
-    return found
+        call_threads.append(CallThread(chat, [step for part in parts for step in sorted(threads[part])]))
+    return call_threads
 
 
 def sums_of(calls: Iterable[ToolCallRow], by: ToolCallDimension) -> list[CallSums]:
-    """Calls by a dimension and how they ended, added up like the statements do."""
+    """Add up calls by a dimension and by how they ended, as the statements do."""
     groups: dict[tuple[str | None, str | None], list[ToolCallRow]] = defaultdict(list)
     for call in calls:
         groups[getattr(call, by), call.state].append(call)

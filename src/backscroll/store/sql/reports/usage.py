@@ -18,13 +18,17 @@ def _by(key: str, joins: str = "") -> str:
     return f"select {key}, {SUMS} from spent s {joins} where {WITHIN} group by {key}"  # noqa: S608 - no values in it
 
 
+LOCAL: Final = "case when s.quarter = 0 then 0 else (s.quarter + :ahead) / {} end"
+"""A local hour or day; 0 for answers without a time."""
 FILES: Final = "join files f on f.id = s.file"
 CHATS: Final = f"{FILES} left join chats c on c.id = f.chat"
+LISTED_CHAT: Final = "case when c.silent then null else c.name end"
+"""Chat `c`, if lists show it: chats that the client made for itself are in no list."""
 STATEMENTS: Final = {
     "usage by quarter": _by("s.quarter, s.model"),
     # Local hours and days; see `library.analytics.periods`.
-    "usage by hour": _by("(s.quarter + :ahead) / 4, s.model"),
-    "usage by day": _by("(s.quarter + :ahead) / 96, s.model"),
+    "usage by hour": _by(f"{LOCAL.format(4)}, s.model"),
+    "usage by day": _by(f"{LOCAL.format(96)}, s.model"),
     "answer span": """
 select min(u.time), max(u.time) from counted u
 where u.model is distinct from '<synthetic>' and (:since is null or u.time >= :since)
@@ -33,7 +37,7 @@ where u.model is distinct from '<synthetic>' and (:since is null or u.time >= :s
     "usage span": "select min(quarter), max(quarter) from spent where quarter > 0",
     "usage by model": _by("s.model, s.model"),
     "usage by project": _by("f.project, s.model", FILES),
-    "usage by chat": _by("c.name, s.model", CHATS),
+    "usage by chat": _by(f"{LISTED_CHAT}, s.model", CHATS),
     "usage by agent": _by("coalesce(f.agent, case when s.agent = 1 then 'inline' end), s.model", FILES),
     "usage by git-branch": _by("s.git_branch, s.model"),
     "usage by version": _by("s.version, s.model"),
@@ -46,6 +50,12 @@ where u.reported_cost is not null and u.model is distinct from '<synthetic>'
   and (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))
 """,
+    "unrecorded": f"""
+select s.model, {LISTED_CHAT}, f.project, sum(s.input), sum(s.output), sum(s.cache_write), sum(s.cache_read),
+  sum(s.cache_write_5m), sum(s.cache_write_1h), sum(s.web_searches), coalesce(sum(s.cost), 0),
+  max(case when s.cost is null then 1 else 0 end) = 1
+from unrecorded s {CHATS} where {WITHIN} group by 1, 2, 3 order by 1, 2, 3
+""",  # noqa: S608
     "titles": """
 select c.name, c.title from chats c
 where (:files is null or c.id in (select f.chat from files f where f.id in (select value from json_each(:files))))

@@ -1,0 +1,1 @@
+"""Operation of a server: its database and worker, backup, restore, import, export, demo, metrics, logs."""

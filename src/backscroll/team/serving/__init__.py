@@ -1,0 +1,1 @@
+"""The web application of the server behind its sign-in check, and the processes that serve it."""
