@@ -142,6 +142,7 @@ class EmbeddedPostgres:
             else:
                 return
         process.kill()  # the supervisor
+        process.wait()
 
     def wait(self) -> int:
         """Wait until the server ends, and return its exit code."""
