@@ -2,10 +2,10 @@
 
     scripts/bench team_fair [--sessions 20] [--rounds 3] [--burners 8] [--agents 8]
 
-Two people of a server that runs with its defaults have histories of the same size. One searches, word by word, in turns
-with and without the other, who sends searches for common words, statistics and spend from many threads at once, and,
-with keys for agents, calls of tools and SQL from as many more. The ratio of the medians is what counts: both are
-measured in one run.
+Two people of a server that runs with its defaults have histories of the same size. One searches as a person does, five
+times a second at most, in turns with and without the other, who sends searches for common words, statistics and spend
+from many threads at once, and, with keys for agents, calls of tools and SQL from as many more. The ratio of the medians
+is what counts: both are measured in one run.
 """
 
 import argparse
@@ -28,6 +28,8 @@ from tests.attack.started_server import PASSWORD, StartedServer, chained, sessio
 MESSAGES = 100
 COMMON = [f"common{n}" for n in range(200)]
 QUERIES = 25
+THINKING = 0.2
+"""Seconds between the searches of a person, who reads and types."""
 BURNING = (
     "/api/v1/search?q=common1 common2 common3", "/api/v1/search?q=common4 or common5", "/stats", "/spend",
     "/api/v1/stats/usage?by=model", "/api/v1/search?q=common6 common7&sort=newest",
@@ -89,6 +91,7 @@ def searches(browser: httpx.Client, random: Random, sessions: int) -> list[float
         answer = browser.get("/api/v1/search", params={"q": query})
         found.append(time.perf_counter() - began)
         assert answer.json()["total"] == 1, answer.text[:300]
+        time.sleep(THINKING)
     return found
 
 

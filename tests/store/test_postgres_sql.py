@@ -14,6 +14,7 @@ from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate
 from backscroll.store.postgres.roles import SQL_LOGIN
 from backscroll.store.postgres.sql_login import login_address, preparation
+from backscroll.store.postgres import sql_session as postgres_sql_session
 from backscroll.store.postgres.sql_session import MOST, MOST_OF_A_PERSON, sql_session
 from backscroll.store.postgres.sql_stream import StatementStream, TookTooLong
 from backscroll.store.postgres.store import PgStore
@@ -255,6 +256,7 @@ def test_where_the_login_is_missing_or_may_do_more_sql_is_off_and_says_what_to_r
 
 def test_a_process_of_someone_else_is_never_given_a_build(store: PgStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pooler, or another server, may give a number that is that of another statement here."""
+    monkeypatch.setattr(postgres_sql_session, "MOST_OF_A_PERSON", 2)
     connection = store._connection
     with sql_session(connection, login_address(store.address), 60) as other:
         before = connection.as_owner().execute("select * from sql_sessions").fetchall()

@@ -20,7 +20,8 @@ from backscroll.store.postgres.roles import SQL_LOGIN
 from backscroll.store.postgres.sql_login import VIEWS_SCHEMA, require_safe_login
 
 Session = psycopg.Connection[tuple[Any, ...]]
-MOST_OF_A_PERSON: Final = 2
+MOST_OF_A_PERSON: Final = max(1, min(2, system.usable_cores() - 1))
+"""The most statements of one person that run at once. One core is left for everyone else."""
 MOST: Final = 8
 """The most statements that run at once."""
 CONNECT_SECONDS: Final = 10
@@ -74,12 +75,16 @@ def _take_place(connection: PgConnection, seconds: float) -> int:
             raw.execute(REMOVE_ENDED, (SQL_LOGIN,))
             own, everyone = raw.execute(COUNT, (connection.build,)).fetchone() or (0, 0)
             if own >= MOST_OF_A_PERSON:
-                raise Busy(f"{own} of your SQL statements are still running", "wait for one of them, and try again")
+                raise Busy(f"{_counted(own)} still running", "wait for it to end, and try again")
             if everyone >= MOST:
                 raise Busy("other people's SQL statements are running", "try again in a moment")
             row = raw.execute(TAKE, (connection.build, seconds + SPARE_SECONDS)).fetchone()
     assert row is not None  # noqa: S101 - it returns what it inserted
     return int(row[0])
+
+
+def _counted(running: int) -> str:
+    return "your SQL statement is" if running == 1 else f"{running} of your SQL statements are"
 
 
 def _connect(login: str, number: int, build: int, seconds: float) -> Session:

@@ -1,8 +1,8 @@
 """A fair queue of requests in one process, so that no one can hold up everyone.
 
 Each person has one request under way at a time, and all together have few. The rest wait in order. A person who has
-asked nearly all the time lately pauses as long as each answer took, if others ask, too: the threads of a process take
-turns, and making pages for one person would slow down everyone's searches. Strangers, who are known by an address only,
+asked nearly all the time lately pauses three times as long as each answer took, if others ask, too: the threads of a
+process take turns, and making pages for one person would slow down everyone's searches. Strangers, who are known by an address only,
 have turns of their own.
 """
 
@@ -15,8 +15,10 @@ MAX_AT_ONCE: Final = 5
 """Requests under way at most. Each may hold three connections to the database."""
 RECENTLY: Final = 5.0
 """Half-life in seconds of the counted use, and time after which a person no longer counts as asking."""
-MUCH: Final = 2.0
+MUCH: Final = 1.0
 """Seconds of answers within that time after which a person has to pause."""
+PAUSE: Final = 3.0
+"""Length of a pause, in times of the answer."""
 
 Asker: TypeAlias = int | str
 """A person's number; with a minus, that person's agents; or the address of a stranger."""
@@ -57,7 +59,7 @@ class RequestQueue:
             self._used.popitem(last=False)
         is_alone = not self._used
         self._used[person] = used, now
-        return 0.0 if is_alone or used < MUCH else now - began
+        return 0.0 if is_alone or used < MUCH else PAUSE * (now - began)
 
     async def _wait(self, person: Asker) -> None:
         turn = asyncio.get_running_loop().create_future()
