@@ -94,7 +94,7 @@ def _tell(found: dict[tuple[str, str], list[Measured]]) -> int:
         memory = {name: max(one.memory for one in rows) for (name, of), rows in found.items() if of == step}
         ratio = least["now"] / least["before"]
         is_slower |= ratio > HIGHEST
-        told = ", ".join(f"{name} {cpu:.2f} s CPU, {memory[name]} MB" for name, cpu in least.items())
+        told = ", ".join(f"{name} {cpu:.3f} s CPU, {memory[name]} MB" for name, cpu in least.items())
         print(f"{step:12} {ratio:.2f}  ({told})")
     return int(is_slower)
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from backscroll.render.cells import cells, cut_start, wrap
 from backscroll.render.folding import fold
 from backscroll.render.layout import Column
-from backscroll.render.reports import report_table, short_id
+from backscroll.render.reports import report_table
 from backscroll.render.tables import TableBar, fit, has_room, records
+from backscroll.render.terminal import short_id
 
 COLUMNS = [
     Column("ID", shrinks="never"),

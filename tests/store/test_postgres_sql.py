@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from backscroll.errors import BackscrollError, Busy, NoPermission, OutOfMemory, UsageError
+from backscroll.store.postgres import sql_session as postgres_sql_session
 from backscroll.store.postgres import sql_stream
 from backscroll.store.postgres.embedded import SUPERUSER, EmbeddedPostgres
 from backscroll.store.postgres.migrate import migrate
 from backscroll.store.postgres.roles import SQL_LOGIN
 from backscroll.store.postgres.sql_login import login_address, preparation
-from backscroll.store.postgres import sql_session as postgres_sql_session
 from backscroll.store.postgres.sql_session import MOST, MOST_OF_A_PERSON, sql_session
 from backscroll.store.postgres.sql_stream import StatementStream, TookTooLong
 from backscroll.store.postgres.store import PgStore

@@ -23,8 +23,7 @@ from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_restore_note
 from backscroll.cli.paging import width, write_lines
 from backscroll.errors import BackscrollError, Busy, StorageError, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, minute, plural, size, zone_of
+from backscroll.render.terminal import clean_line, minute, plural, short_id, size, zone_of
 
 SHOWN = 10
 FILES_SHOWN = 5

@@ -9,8 +9,7 @@ import click
 
 from backscroll.cli.output import warning, write, write_note
 from backscroll.errors import UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, plural, size
+from backscroll.render.terminal import clean_line, plural, short_id, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ import click
 from backscroll.cli.options import FOLDER, current_request, global_options
 from backscroll.cli.output import open_library, warning, write, write_json, write_note
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, plural
+from backscroll.render.terminal import clean_line, plural, short_id
 
 if TYPE_CHECKING:
     from backscroll.library.chats.resume import Resume

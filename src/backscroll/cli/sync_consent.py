@@ -10,8 +10,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
 from backscroll.cli.sync_output import withheld_words
 from backscroll.errors import BackscrollError, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, size
+from backscroll.render.terminal import clean_line, short_id, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,7 @@ import click
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, write, write_json, write_note
 from backscroll.errors import Busy, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, minute, moment, plural, size
+from backscroll.render.terminal import clean_line, minute, moment, plural, short_id, size
 
 if TYPE_CHECKING:
     from backscroll.library.syncing.asked_about import ChatSubject

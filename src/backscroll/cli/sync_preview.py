@@ -9,8 +9,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, write, write_json
 from backscroll.cli.sync_consent import LONGEST_TITLE, titles_of
 from backscroll.errors import BackscrollError, Busy, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, plural, size
+from backscroll.render.terminal import clean_line, plural, short_id, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,7 @@ from backscroll.cli.sync_consent import LONGEST_TITLE, count_of, titles_of
 from backscroll.cli.sync_output import withheld_words
 from backscroll.cli.sync_preview import GITS, MODES, PATHS, rules_from
 from backscroll.errors import Busy, NothingFound, UsageError
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, plural, size
+from backscroll.render.terminal import clean_line, plural, short_id, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

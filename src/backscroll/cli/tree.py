@@ -9,8 +9,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, open_library, write_json
 from backscroll.cli.paging import width, write_lines
 from backscroll.render.cells import cut
-from backscroll.render.reports import short_id
-from backscroll.render.terminal import clean_line, minute, plural, zone_of
+from backscroll.render.terminal import clean_line, minute, plural, short_id, zone_of
 
 if TYPE_CHECKING:
     from backscroll.conversation.agents import Agent

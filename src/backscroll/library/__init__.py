@@ -45,7 +45,21 @@ Rooms. Each imports, of the others, only those in parentheses, which stand above
         Code: what to restore first, and in which folder.
 """
 
-from backscroll.files.homes import Home
-from backscroll.store.reader import Facets, Hit, StatementResult, StoredChat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backscroll.files.homes import Home
+    from backscroll.store.reader import Facets, Hit, StatementResult, StoredChat
+else:
+
+    def __getattr__(name: str) -> object:
+        # Only on demand: hooks and sync import this package too, and need no index.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from backscroll.files import homes
+        from backscroll.store import reader
+
+        return globals().setdefault(name, getattr(homes if name == "Home" else reader, name))
+
 
 __all__ = ["Facets", "Hit", "Home", "StatementResult", "StoredChat"]

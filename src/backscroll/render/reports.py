@@ -1,14 +1,13 @@
 """Reports as tables for a terminal: numbers people can read, bars, a total, and columns that fit."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from backscroll.conversation.usage import BOUNDED
 from backscroll.render.layout import Column
 from backscroll.render.tables import FittedTable, TableBar, fit, is_numeric
+from backscroll.render.terminal import short_id
 
-SHORT_ID: Final = 8
 TEXT: Final = 16
 """Least width of a text: other columns are left out before it becomes narrower."""
 
@@ -74,12 +73,6 @@ def _sum_cell(name: str, total: Mapping[str, Any], width: int | None) -> Any:  #
         return None
     text = _cell(name, total[name], width)
     return f"{AT_LEAST}{text}" if name in lower_bounds(total) else text
-
-
-def short_id(name: str) -> str:
-    """Return the start of an id that is enough to find it, including any prefix before its own characters."""
-    prefix = PREFIX.match(name)
-    return name[: SHORT_ID + (prefix.end() if prefix else 0)] if ID.fullmatch(name) else name
 
 
 def _has_clock(texts: Sequence[Sequence[Any]], number: int) -> bool:
@@ -169,8 +162,6 @@ HEADINGS: Final = {
     **{f"total_{part}_tokens": f"tokens {part}" for part in ("p50", "p90", "p95", "max")},
 }
 IDS: Final = {"chat", "session", "message", "agent"}
-ID: Final = re.compile(r"[A-Za-z]*_?[0-9A-Za-z-]*[0-9][0-9A-Za-z-]{7,}")
-PREFIX: Final = re.compile(r"[A-Za-z]+_|agent-")
 TIMES: Final = {"day", "week", "month", "hour", "start", "end", "first", "last", "time"}
 NAMES: Final = {"model", "version"}
 PATHS: Final = {"project", "file", "folder", "path"}

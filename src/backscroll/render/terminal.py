@@ -28,6 +28,12 @@ def for_terminal(written: str) -> str:
     return "".join(piece if number % 2 else clean(piece) for number, piece in enumerate(pieces))
 
 
+def short_id(name: str) -> str:
+    """Return the start of an id that is enough to find it, including any prefix before its own characters."""
+    prefix = PREFIX.match(name)
+    return name[: SHORT_ID + (prefix.end() if prefix else 0)] if WHOLE_ID.fullmatch(name) else name
+
+
 def escaped(written: str) -> str:
     """Return JSON that cannot control a terminal; programs read the same values from it."""
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
@@ -103,3 +109,7 @@ OURS: Final = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;(?:id=[0-9]+)?;(?:(?:https?|f
 UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+
+SHORT_ID: Final = 8
+WHOLE_ID: Final = re.compile(r"[A-Za-z]*_?[0-9A-Za-z-]*[0-9][0-9A-Za-z-]{7,}")
+PREFIX: Final = re.compile(r"[A-Za-z]+_|agent-")

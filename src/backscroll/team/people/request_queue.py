@@ -2,8 +2,8 @@
 
 Each person has one request under way at a time, and all together have few. The rest wait in order. A person who has
 asked nearly all the time lately pauses three times as long as each answer took, if others ask, too: the threads of a
-process take turns, and making pages for one person would slow down everyone's searches. Strangers, who are known by an address only,
-have turns of their own.
+process take turns, and making pages for one person would slow down everyone's searches. Strangers, who are known by an
+address only, have turns of their own.
 """
 
 import asyncio
