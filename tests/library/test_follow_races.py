@@ -140,3 +140,26 @@ def test_following_ends_with_the_state_on_disk(tmp_path: Path, seed: int) -> Non
     with shelf.open() as library:
         follow_while_it_changes(library, shelf, disk)
     shelf.check_rebuilt(["zebra", "S1w0", "S2w0"])
+
+
+def test_a_version_that_was_visible_until_its_file_came_back_is_shown_no_longer(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    path = shelf.home / session_path("S1")
+    shelf.write({session_path("S1"): b"".join(SESSIONS["S1"])})
+    shelf.update()
+    with shelf.open() as library:
+        changes, present = Changes(shelf), PresentFiles([shelf.live_home])
+        store, prices = library.store.start_writing(), load_prices(library.settings)
+        store.use_prices(cost_with(prices), prices.fingerprint)
+        ingest = Ingest(store)
+        with Writer(archive_folder(library.settings)) as writer:
+            for lines, sources in ((LINES, 1), (1, 2), (LINES, 1)):  # it was shorter only between two captures
+                path.write_bytes(b"".join(SESSIONS["S1"][:lines]))
+                batch = changes.batch()
+                present.take(batch)
+                take_changes(ingest, library, present, batch, writer)
+                index_texts(store, Sources([shelf.live_home], writer), ingest.recent)
+                assert len(store.indexed_files()) == sources
+            if ingest.finish():
+                index_texts(store, Sources([shelf.live_home], writer), ingest.recent)
+    shelf.check_rebuilt(["zebra"])

@@ -290,9 +290,9 @@ def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive:
     is_about_itself = file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT
     about = file.key if is_about_itself else transcript_of(file.key)
     kept = archive.sources.get(about)
-    live = file if about == file.key else Sources([home], None).find(about.id)
-    if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
+    if kept is None or kept.latest is None:
         return False
+    live = file if about == file.key else Sources([home], None).find(about.id)
     visible = {version.id for version in earlier_versions(archive, kept, live)}
     known = set(library.store.indexed_files(about._replace(version=version.number).id for version in kept.versions))
     return visible != known or (about != file.key and bool(known))
