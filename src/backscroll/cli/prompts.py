@@ -311,7 +311,7 @@ def uninstall_prompt(name: str, folder: Path | None, yes: bool) -> None:
 
     request = current_request()
     request.refuse_demo("uninstall anything")
-    plan = plan_no_command(name, _folders(request, folder))
+    plan = plan_no_command(name, _folders(request, folder, is_removed=True))
     confirm_and_apply(request, [plan], yes=yes, nothing=f"/{name} is not installed")
 
 
@@ -349,12 +349,14 @@ def _prompts(request: Request) -> "PromptFile":
     return PromptFile(request.settings().library)
 
 
-def _folders(request: Request, project: Path | None) -> list[Path]:
-    """Return the `.claude` folders that a slash command is written to."""
-    from backscroll.library.homes import open_homes
+def _folders(request: Request, project: Path | None, *, is_removed: bool = False) -> list[Path]:
+    """Return the `.claude` folders that a slash command is written to, or removed from."""
+    from backscroll.library.homes import named_homes, open_homes
 
     if project is None:
-        return [home.path for home in open_homes(request.settings(), with_caches=False)]
+        settings = request.settings()
+        homes = named_homes(settings) if is_removed else open_homes(settings, with_caches=False)
+        return [home.path for home in homes]
     if not project.is_dir():
         raise UsageError(f"{project} is not a folder", "name the folder of a project")
     return [project / ".claude"]

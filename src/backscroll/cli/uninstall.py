@@ -22,7 +22,7 @@ def command(what: str, yes: bool) -> None:
       backscroll uninstall timer --yes
       backscroll uninstall claude
     """
-    from backscroll.library.homes import open_homes
+    from backscroll.library.homes import named_homes
     from backscroll.library.setup.hooks import plan_no_hooks
     from backscroll.library.setup.timers import plan_no_timer
 
@@ -31,10 +31,10 @@ def command(what: str, yes: bool) -> None:
     if what == "claude":
         from backscroll.library.setup.plugin import plan_no_plugin
 
-        plan = plan_no_plugin(open_homes(request.settings(), with_caches=False), request.settings())
+        plan = plan_no_plugin(named_homes(request.settings()), request.settings())
         confirm_and_apply(request, [plan], yes=yes, nothing="the plugin is not installed")
     elif what == "hooks":
-        plans = [plan_no_hooks(home) for home in open_homes(request.settings(), with_caches=False)]
+        plans = [plan_no_hooks(home) for home in named_homes(request.settings())]
         confirm_and_apply(request, plans, yes=yes, nothing="the hooks are not installed")
     else:
         confirm_and_apply(request, [plan_no_timer()], yes=yes, nothing="the timer is not installed")

@@ -36,21 +36,27 @@ def open_homes(settings: Settings, *, with_caches: bool = True, may_be_missing: 
     desktop app, if the user agreed to it. Without `with_caches`, these are the homes to write to: no caches, no homes
     of an app, and none that only the library names.
     """
-    homes = find_homes(settings.homes)
+    homes = named_homes(settings, may_be_missing=may_be_missing)
     # An existing library continues to work, and `doctor --deep` explains the fix.
     if not has_library(settings) and (message := overlap(settings, homes)):
         raise UsageError(message, APART)
-    for home in homes:
-        if settings.homes and not home.exists and not may_be_missing and not is_kept(settings, home):
-            inside = home.path.name == "projects" and home.path.is_dir()
-            hint = f"did you mean {home.path.parent}?" if inside else "a home is the folder that holds `projects`"
-            raise NothingFound(f"no Claude Code home at {home.path}", f"{hint}; {TRY_THE_DEMO}")
     if with_caches and not settings.homes and not os.environ.get(CHOSEN) and not homes[0].path.is_dir():
         known = (Home(Path(home.path)) for home in known_homes(settings, homes) if home.state == "not shown")
         homes += dict.fromkeys(known)
     if with_caches:
         homes += [home for home in caches(settings) if home.is_cache and home not in homes]
         homes += [home for home in app_homes(settings) if home not in homes]
+    return homes
+
+
+def named_homes(settings: Settings, *, may_be_missing: bool = False) -> list[Home]:
+    """Return the homes that the user named, otherwise the one Claude Code would use, wherever the library is."""
+    homes = find_homes(settings.homes)
+    for home in homes:
+        if settings.homes and not home.exists and not may_be_missing and not is_kept(settings, home):
+            inside = home.path.name == "projects" and home.path.is_dir()
+            hint = f"did you mean {home.path.parent}?" if inside else "a home is the folder that holds `projects`"
+            raise NothingFound(f"no Claude Code home at {home.path}", f"{hint}; {TRY_THE_DEMO}")
     return homes
 
 
