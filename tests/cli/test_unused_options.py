@@ -89,7 +89,7 @@ RUNS = (
     "stats compare 2026-01 2026-02", "statusline", "blame x.py", "file x.py", "update", "keep", "archive status",
     "archive verify", f"archive versions {S1}", "archive backup {out}/backup", "archive repair",
     f"archive restore {S1} --to {{out}}/back", "sync add far {out}/remote --create --yes", "sync", "sync preview far",
-    "sync status", "sync verify", "sync pause far", "sync resume far", "sync enroll", "sync remove far",
+    "sync status", "sync verify", "sync rules far", "sync trust", "sync pause far", "sync resume far", "sync enroll", "sync remove far",
     "status", "doctor", "inspect", "install hooks --print", "uninstall hooks --yes", "uninstall claude --yes",
     "install timer --print",
     f"archive forget {S1} --yes",
@@ -99,7 +99,7 @@ an option could change, so that one that is read by none of these runs is one th
 """
 ENDLESS = {
     "open", "find", "follow", "watch", "mcp", "server", "server web", "server worker", "demo", "connect", "completion",
-    "archive restore-backup", "uninstall", "install",
+    "archive restore-backup", "uninstall", "install", "sync recovery", "sync forgets", "sync withdraw",
 }  # fmt: skip
 """Not run here: they serve, need a terminal or another machine, or have been looked through by hand."""
 
