@@ -108,7 +108,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Record how long each test takes."""
     if not hasattr(config, "workerinput"):
-        chosen = config.option.keyword or config.option.markexpr or config.args_source is config.ArgsSource.ARGS
+        chosen = config.option.keyword or config.option.markexpr or config.option.lf
+        chosen = chosen or config.args_source is config.ArgsSource.ARGS
         file = config.rootpath / ".cache" / "test-durations.tsv"
         config.pluginmanager.register(Durations(file, is_whole_run=not chosen))
 

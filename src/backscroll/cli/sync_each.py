@@ -65,7 +65,8 @@ def sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
         return
     if problems:
         raise BackscrollError(
-            "not everything could be taken from other machines", "run backscroll sync on them, then here"
+            "not everything could be taken from other machines",
+            "run backscroll sync on them, then here; if it remains, run backscroll sync verify --deep --repair on them",
         )
 
 

@@ -20,7 +20,7 @@ Rooms. Each imports, of the others, only those in parentheses, which stand above
     following (parts): The parts of a growing chat, each once.
     documents (markdown, parts, terminal): A whole chat as one document: its head, its branches and its agents.
     preview (cells, picker, terminal): The picker's preview of a chat.
-    reports (layout, tables): Reports as tables for a terminal: readable numbers, bars, a total.
+    reports (layout, tables, terminal): Reports as tables for a terminal: readable numbers, bars, a total.
     charts (reports, tables, terminal): Charts made of characters: sparklines, heatmaps, durations, and the
         overview.
     html (charts, chats, documents, markdown, parts, projects, reports, tables, terminal): HTML for the viewer, for
