@@ -98,6 +98,18 @@ class Computer:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         archive = self.root / ".local" / "share" / "backscroll" / "archive"
         until(lambda: session_path(name) in {file.path for file in Archive(archive).files.values()})
+        until(lambda: not self._is_running())  # a program that runs writes into its folder, which uv then cannot remove
+
+    def _is_running(self) -> bool:
+        root = str(self.root).encode()
+        return any(root in _command_line(process) for process in Path("/proc").glob("[0-9]*"))
+
+
+def _command_line(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""  # it has ended
 
 
 @pytest.fixture(params=["uv", "pipx"])
