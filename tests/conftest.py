@@ -14,6 +14,10 @@ import certifi
 import pytest
 from hypothesis import settings
 
+from backscroll.disk import FileLock
+from backscroll.files.homes import Home
+from backscroll.library.local import local_library
+from backscroll.settings import Settings
 from tests.support.durations import Durations
 from tests.support.samples import TRY_ALL
 
@@ -33,7 +37,7 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     tempfile.tempdir = None
 
 SLOW_FOLDERS: Final = {"journeys", "faults", "team", "demo"}
-SLOW_FIXTURES: Final = {"corpus", "migrated", "older_migrated", "older_postgres", "postgres", "s3"}
+SLOW_FIXTURES: Final = {"corpus", "corpus_built", "migrated", "older_migrated", "older_postgres", "postgres", "s3"}
 """Real sessions, and servers that have to be started first."""
 OLDER_FIXTURES: Final = {"older_migrated", "older_postgres"}
 """A PostgreSQL of the oldest version that a server may have: the same tests as for ours, run with `--all`."""
@@ -186,3 +190,25 @@ def corpus() -> Path:
     if not path.is_dir():
         pytest.skip(f"no real sessions at {path}: set BACKSCROLL_CORPUS")
     return path
+
+
+@pytest.fixture(scope="session")
+def corpus_built(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of the real sessions, indexed once for all workers: copy it, do not open it."""
+    run, folder = os.environ.get("PYTEST_XDIST_TESTRUNUID"), tmp_path_factory.getbasetemp()
+    folder = (folder.parent if run else folder) / "corpus-built"
+    with FileLock(folder.with_suffix(".lock"), "another worker builds it", "", wait=600):
+        if not folder.exists():
+            fresh = folder.with_suffix(".new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            own = Settings(homes=(corpus / "home",), library=fresh, file=fresh / "settings.toml")
+            with local_library(own, [Home(corpus / "home")]) as library:
+                library.update()
+            fresh.rename(folder)
+    return folder
+
+
+@pytest.fixture
+def corpus_copy(corpus_built: Path, tmp_path: Path) -> Path:
+    """A library of the real sessions of one test's own."""
+    return Path(shutil.copytree(corpus_built, tmp_path / "library"))

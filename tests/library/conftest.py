@@ -1,5 +1,6 @@
-"""The library of the real sessions: read and indexed once, for all tests that only read it."""
+"""The library of the real sessions, for all tests that only read it."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +13,10 @@ from backscroll.settings import Settings
 
 
 @pytest.fixture(scope="session")
-def corpus_settings(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def corpus_settings(corpus: Path, corpus_built: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("corpus")
-    settings = Settings(homes=(corpus / "home",), library=folder / "library", file=folder / "settings.toml")
-    with local_library(settings, [Home(corpus / "home")]) as library:
-        library.update()
-    return settings
+    shutil.copytree(corpus_built, folder / "library")
+    return Settings(homes=(corpus / "home",), library=folder / "library", file=folder / "settings.toml")
 
 
 @pytest.fixture

@@ -176,11 +176,10 @@ def totals(shelf: Shelf) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_every_call_in_real_sessions_is_counted_and_every_agent_is_shown(corpus: Path, tmp_path: Path) -> None:
+def test_every_call_in_real_sessions_is_counted_and_every_agent_is_shown(corpus: Path, corpus_copy: Path) -> None:
     home = corpus / "home"
-    settings = Settings(homes=(home,), library=tmp_path, file=tmp_path / "settings.toml")
+    settings = Settings(homes=(home,), library=corpus_copy, file=corpus_copy / "settings.toml")
     with local_library(settings, open_homes(settings)) as library:
-        library.update()
         check_real_agents(library, home)
 
 

@@ -218,8 +218,8 @@ def test_each_noun_is_one_number_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_each_noun_of_real_sessions_is_one_number_everywhere(corpus: Path, tmp_path: Path) -> None:
-    home = Home(corpus / "home", tmp_path)
+def test_each_noun_of_real_sessions_is_one_number_everywhere(corpus: Path, corpus_copy: Path) -> None:
+    home = Home(corpus / "home", corpus_copy.parent)
     found = one_of_each(shown(home))
     counts = home.counts
     counted = (len(counts.prompts), len(counts.answers), len(counts.calls))

@@ -128,8 +128,8 @@ def check(tmp_path: Path, home: Path) -> int:
 
 
 @pytest.mark.slow
-def test_no_real_session_has_a_rewind_that_was_none(tmp_path: Path, corpus: Path) -> None:
-    check(tmp_path, corpus / "home")
+def test_no_real_session_has_a_rewind_that_was_none(corpus_copy: Path, corpus: Path) -> None:
+    check(corpus_copy.parent, corpus / "home")
 
 
 @pytest.mark.parametrize("seed", range(3))
