@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 from bench.generate import Mix, generate
 
-from tests.support.samples import some
+from tests.support.samples import TRY_ALL, some
 
 SOURCE: Final = Path(__file__).with_name("reads.c")
 SHORT: Final = "SHORT"
@@ -43,7 +43,7 @@ class World:
     def __init__(self, root: Path, preloaded: Path) -> None:
         self.root, self.preloaded = root, preloaded
         self.home, self.library = root / "home" / ".claude", root / "home" / "library"
-        generate(self.home, sessions=4, total_bytes=300_000, seed=5, mix=Mix(problems=0.0))
+        generate(self.home, sessions=4, total_bytes=300_000 if TRY_ALL else 60_000, seed=5, mix=Mix(problems=0.0))
 
     def run(
         self, *words: object, fault: int | str | None = None, below: Path | None = None, every: int = 1
